@@ -1,4 +1,4 @@
-"""A WSGI application whose answers come in pieces: how many, and of how many bytes, says the path.
+"""A WSGI application whose answers come in pieces: the path says how many pieces, and of how many bytes.
 
 The path is `/PIECES/BYTES`. With a query the answer has a Content-Length; else it has none.
 """
@@ -20,11 +20,11 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 @cache
 def piece_of(size: int) -> bytes:
-    """Make a piece, once: what it costs is not the server's."""
+    """Make a piece, only once, so that its cost does not count as the server's."""
     return b"x" * size
 
 
 def pieces(count: int, piece: bytes) -> Iterator[bytes]:
-    """Give the piece so many times."""
+    """Yield the piece `count` times."""
     for _ in range(count):
         yield piece

@@ -1,10 +1,10 @@
 """Counts the instructions of pages of frameworks, of uploads and of streams on Adyton and on other servers.
 
 `beside.py [-o FILE.md] [--only WORDS] [--connections N]` prints a table. The pages are those of `adyton
-compare`, the servers those of the environment that runs this; valgrind counts the instructions in user space
-of one process, with all of its threads. Times scatter on a machine that is shared, by more than servers
-differ; these counts repeat to within 2 %. The kernel's part and waits are not in them. N requests at a time
-are sent, each over a connection of its own, and the next N when all are answered.
+compare`; the servers are those in the environment of the Python that runs this program. valgrind counts the
+instructions in user space of one process, with all of its threads. On a shared machine times scatter by more
+than servers differ; these counts repeat to within 2 %. They include neither the kernel's part nor waits. N
+requests are sent at a time, each over a connection of its own, and the next N when all are answered.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SERVERS: dict[str, Callable[[int], list[str]]] = {
 """The arguments of Python that start each server in the folder of an application, at a port."""
 PORTS = range(21_000, 22_000)
 REQUESTS = 320
-"""Requests that are counted for each page, behind half as many that warm the server up."""
+"""Requests that are counted for each page, after half as many that warm the server up."""
 STREAMS = [name for name in own.STREAMS if name != "events"]
 """Streams that do not wait."""
 PAGES = (*own.of_frameworks(), "64 KiB pieces", "1 MB pieces", "1 MB lines", *STREAMS)
@@ -125,7 +125,8 @@ def count(page: str, server: str, connections: int) -> int | None:
 def free_port() -> int:
     """Return a port of the loopback at which nobody listens.
 
-    It is none that the kernel gives to clients: one that waits for the server would find itself there.
+    The kernel never gives this port to a client: otherwise a client that tries to connect before the server
+    listens could connect to itself.
     """
     for port in PORTS:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):

@@ -1,10 +1,10 @@
-"""Counts the instructions that a request costs in user space, and compares them with what they may cost.
+"""Counts the instructions that a request costs in user space, and compares them with the budget.
 
-`run.py --python PYTHON` compares with budget.toml and fails where a row has grown by more than 2 %; `--write`
-makes what was counted the budget. `--build ci` does so for the build that tests use, which costs 30 % more.
-Instructions under callgrind repeat to within 2 % whatever else the machine does, which times do not. The
-server is one process, asked over one connection that is kept; of one with a group, the process that has this
-connection is counted, a worker of the group.
+`run.py --python PYTHON` compares with budget.toml and fails if a row has grown by more than 2 %; `--write`
+makes the counts the new budget. `--build ci` does so for the build that tests use, which costs 30 % more.
+Instructions under callgrind repeat to within 2 % whatever else the machine does; times do not repeat. The
+server is one process, and requests come over one connection that is kept alive. If the server has a group,
+the worker of the group that has this connection is counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REQUESTS = 3_200
 """A multiple of 16, for pipelines."""
 START_S = 120.0
 ANSWER_S = 10.0
-"""Time for one answer, of a server that is fifty times slower than usual."""
+"""Time limit for one answer: under callgrind the server is fifty times slower than usual."""
 RECEIVE_BYTES = 1 << 20
 PIPELINED = 16
 PATHS = 64
@@ -81,7 +81,7 @@ ONE_THREAD = ("--threads=1", "--hand-over=never")
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table: which server is asked for what, and how it answers."""
+    """A row of the table: the server, the request that it gets, and the answer."""
 
     name: str
     target: str = "hello_wsgi.py"
@@ -91,12 +91,12 @@ class Case:
     body: bytes = b""
     at_once: int = 1
     share: int = 1
-    """Divisor of the number of requests: fewer large answers repeat as well."""
+    """Divisor of the number of requests: large answers repeat as exactly with fewer requests."""
     settings: tuple[str, ...] = ONE_THREAD
     varies: bool = False
-    """Whether each request has another path than the one before: what is kept of that is no help."""
+    """Whether each request has another path than the one before, so that nothing kept of that one helps."""
     sites: tuple[int, int] = (0, 0)
-    """How many sites a file has that is served instead, with how many routes each; the last one is asked."""
+    """Number of sites in a file that is served instead, and of routes in each; the last site is asked."""
 
     in_group: bool = False
     """Whether the application of that file runs in a group, to which the connection moves."""
@@ -104,9 +104,9 @@ class Case:
     folders: tuple[str, ...] | None = None
     """Text of the `.adyton.toml` in each of three folders of a site with a file; empty: no such files."""
     answers: str = "files = 'static'"
-    """Keys of the route of these folders: the innermost has a small file, and the target as a script."""
+    """Keys of the route of these folders; the innermost one has a small file, and the target as a script."""
     beside: str = ""
-    """Keys of another route of that file; empty: there is none."""
+    """Keys of another route in that file; empty: there is no other route."""
 
     @property
     def host(self) -> str:
@@ -114,7 +114,7 @@ class Case:
         return f"site{self.sites[0] - 1}.example" if self.sites[0] else "localhost"
 
     def command(self, folder: Path) -> list[str]:
-        """Return what is served, with its settings."""
+        """Return the target that is served, with its settings."""
         settings = [word.format(folder=folder) for word in self.settings]
         if self.folders is not None:
             return [str(self.speak(folder)), *settings]
@@ -137,7 +137,7 @@ class Case:
         return text
 
     def speak(self, folder: Path) -> Path:
-        """Write the folders of this case, and the file that serves them; return that."""
+        """Write the folders of this case, and the file of sites that serves them; return the file."""
         inner = folder / "static/a/b"
         inner.mkdir(parents=True)
         (inner / "small.txt").write_bytes(SMALL)
@@ -267,9 +267,9 @@ def write(budgets: dict[str, dict[str, int]]) -> None:
 
 
 def least(case: Case, python: str, may: int) -> int:
-    """Return the instructions of a case; one that costs too much is counted again.
+    """Return the instructions of a case; a case that costs too much is counted again.
 
-    Where there are several threads, a busy machine can add to what they do, but it takes nothing away.
+    If there are several threads, a busy machine can add to their instructions, but takes none away.
     """
     counted = [count(case, python)]
     while is_grown(min(counted), may) and len(counted) < COUNTS_MAX:
@@ -296,7 +296,7 @@ def count(case: Case, python: str) -> int:
 
 
 def asked_for(file: Path) -> list[int]:
-    """Return what a dump has counted, if it was asked for; the one at the end has counted the stop."""
+    """Return the counts of a dump that was asked for; none for the dump at the end, which counts the stop."""
     text = file.read_text()
     if "\ndesc: Trigger: dump\n" not in text:
         return []
@@ -304,7 +304,7 @@ def asked_for(file: Path) -> list[int]:
 
 
 def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket.socket]]:
-    """Serve a case under callgrind: gives the process and a connection to it, once."""
+    """Serve a case under callgrind: yields the process and a connection to it."""
     # A start takes half as long when its instructions are not counted.
     command = ["valgrind", "--tool=callgrind", "--quiet", "--instr-atstart=no"]
     command += [f"--callgrind-out-file={folder}/count.%p"]
@@ -329,13 +329,13 @@ def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket
 
 
 def owner(connection: socket.socket, pid: int) -> int:
-    """Return which one of a process and its descendants has the server's end of a connection."""
+    """Return the process, of `pid` and its descendants, that has the server's end of a connection."""
     here, there = connection.getsockname()[1], connection.getpeername()[1]
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     ends = [f"socket:[{line[9]}]" for line in lines if line[1:3] == [local(there), local(here)]]
     owners: list[int] = []
     deadline_s = time.monotonic() + ANSWER_S
-    # The process that has passed it on may not have closed it yet.
+    # The process that has passed the connection on may not have closed it yet.
     while len(owners) != 1 and time.monotonic() < deadline_s:
         owners = [each for each in descendants(pid) if {*ends} & {*descriptors(each)}]
     if len(owners) != 1:
@@ -344,7 +344,7 @@ def owner(connection: socket.socket, pid: int) -> int:
 
 
 def local(port: int) -> str:
-    """Return an address of this machine as the kernel's table of connections has it."""
+    """Return a port of this machine's loopback as the kernel's table of connections writes it."""
     return f"0100007F:{port:04X}"
 
 
@@ -370,7 +370,7 @@ def port_of(server: subprocess.Popen[str]) -> int:
 
 
 def ask(connection: socket.socket, case: Case, times: int) -> None:
-    """Send requests, several at once where the case says so, and check the status of every answer."""
+    """Send requests, several at once if the case says so, and check the status of every answer."""
     requests, rest = itertools.cycle(case.requests()), b""
     for _ in range(times // case.at_once):
         connection.sendall(next(requests) * case.at_once)
@@ -409,7 +409,7 @@ def behind_chunks(connection: socket.socket, data: bytes) -> bytes:
 
 
 def received(connection: socket.socket) -> bytes:
-    """Return what there is; the end of the connection is an error here."""
+    """Return the bytes that have come; the end of the connection is an error here."""
     data = connection.recv(RECEIVE_BYTES)
     if not data:
         raise SystemExit("the connection has ended within an answer")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures load generators: `benchmarks/generators/run.py [--rounds N] [--secs N] [--connections N]`.
 
-`adyton bench`, wrk, h2load and oha (those that are installed) ask the floor and nginx in turn, each on one
-thread of the same CPUs, and the server has the others. Prints Markdown, and writes it with the figures of
-every round to `benchmarks/record/generators-DATE`. Everything that is started is ended.
+`adyton bench`, wrk, h2load and oha (those that are installed) load the floor and nginx in turn, each with one
+thread on the same CPUs; the server has the other CPUs. Prints Markdown, and writes it with the figures of
+every round to `benchmarks/record/generators-DATE`. Ends everything that it has started.
 
-It is no scenario of `adyton compare` because that compares servers by what `adyton bench` says of them; here
-it is `adyton bench` that is compared. Servers are started as `adyton compare` starts them.
+It is no scenario of `adyton compare`, because that compares servers by the figures of `adyton bench`; here
+`adyton bench` itself is compared. Servers are started as `adyton compare` starts them.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ class Figures:
 
 @dataclass(frozen=True)
 class Tool:
-    """A load generator: its command line, and how its figures are read."""
+    """A load generator: its command line, and the function that reads its figures."""
 
     name: str
     command: str
     read: Callable[[str, float], Figures]
     """Makes figures from what the tool prints, and from the CPU seconds of its process."""
     checks: str
-    """Parts of an answer that it looks at."""
+    """Parts of an answer that the tool checks."""
 
 
 def of_bench(text: str, _cpu_s: float) -> Figures:
-    """`adyton bench` counts its own time: its process also runs the responder that its ceiling comes from."""
+    """Reads `adyton bench`, by its own CPU time: its process also runs the responder for its ceiling."""
     report = json.loads(text)
     rate, counts = report["rate"], report["counts"]
     cpu_us = MILLION * report["generator"]["busy"] / rate
@@ -84,7 +84,7 @@ def microseconds(text: str) -> float:
 
 
 def of_wrk(text: str, cpu_s: float) -> Figures:
-    """Wrk with `--latency`."""
+    """Reads wrk with `--latency`."""
     answers = int(first(r"(\d+) requests in", text))
     wrong = sum(int(number) for number in re.findall(r"Non-2xx or 3xx responses: (\d+)", text))
     failed = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
@@ -96,14 +96,14 @@ def of_wrk(text: str, cpu_s: float) -> Figures:
 
 
 def of_h2load(text: str, cpu_s: float) -> Figures:
-    """H2load, whose middle is a mean, and which has no percentiles."""
+    """Reads h2load, which prints a mean in the place of the median, and no percentiles."""
     done, failed = int(first(r"(\d+) succeeded", text)), int(first(r"(\d+) failed", text))
     mean = microseconds(re.split(r"\s+", first(r"time for request:\s+(.+)", text))[2])
     return Figures(float(first(r"([\d.]+) req/s", text)), MILLION * cpu_s / done, mean, None, failed)
 
 
 def of_oha(text: str, cpu_s: float) -> Figures:
-    """Oha, as JSON."""
+    """Reads oha, which prints JSON."""
     report = json.loads(text)
     answers = sum(report["statusCodeDistribution"].values())
     right = report["statusCodeDistribution"].get("200", 0)
@@ -152,7 +152,7 @@ class Row:
     problems: list[str] = field(default_factory=list)
 
     def shown(self, of: Callable[[Figures], float | None], digits: int) -> str:
-        """The median of a figure, with the least and the most."""
+        """Returns the median of a figure, with the least and the most."""
         values = [value for figures in self.rounds if (value := of(figures)) is not None]
         if not values:
             return ""
@@ -201,7 +201,7 @@ def markdown(rows: list[Row], told: dict[str, str], args: argparse.Namespace) ->
                     f"| {row.tool.checks} |"
                 )
         out.append("")
-    out += ["The p50 of h2load is its mean: it tells no percentiles.", ""]
+    out += ["The p50 of h2load is its mean, because it prints no percentiles.", ""]
     out += [f"- {problem}" for row in rows for problem in row.problems]
     return "\n".join(out) + "\n"
 

@@ -1,8 +1,8 @@
-"""Layers around a request: many sites, folders that speak, compression, a cache; peers beside it.
+"""Cost of layers around a request: many sites, folders with settings, compression, a cache; beside peers.
 
 `around.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints a table. It needs root, and Debian's
-apache2, libapache2-mod-wsgi-py3 and nginx. Servers run on CPU 0, load on CPU 1, in turns: each round asks for
-every row of a part, and its ratios are those to the first row in the same round. The CPU time is that of all
+apache2, libapache2-mod-wsgi-py3 and nginx. Servers run on CPU 0, load on CPU 1, in turns: each round measures
+every row of a part, and its ratios are to the first row in the same round. The CPU time is that of all
 processes of a server.
 """
 
@@ -28,7 +28,7 @@ FOLDERS = {
     "field": (".adyton.toml", 'headers = { X-Deep = "1" }\n', 'may-set = ["headers"]'),
     "apache": (".htaccess", "Require all granted\n", 'htaccess = ["allow"]'),
 }
-"""Three folders each: the file that they have, what it says, and what the route allows them."""
+"""Settings of three folders: the file in each of them, its text, and the key of the route that allows it."""
 BELOW = "a/b/c"
 PORTS = {"line": 18501, "many": 18502, "hosts": 18503, "sites": 18504, "apache": 18505, "nginx": 18506}
 
@@ -126,7 +126,7 @@ http {{
 }}
 """
 GZIP_LEVEL = 6
-"""Level of nginx: the compressed length stands in the table."""
+"""Compression level of nginx; the table has the compressed length, so that this can be compared."""
 
 
 @dataclass(frozen=True)
@@ -180,10 +180,10 @@ PARTS = {
 
 
 def write(folder: Path) -> None:
-    """Write what is served, and the configurations."""
+    """Write the files that are served, and the configurations."""
     page = folder / "text"
     page.mkdir()
-    # Text that compresses as text does: this file, and one beside it.
+    # Text that compresses as real text does: this file, and one beside it.
     text = b"".join(Path(__file__).with_name(name).read_bytes() for name in ("around.py", "groups.py"))
     (page / "page.txt").write_bytes(text[: 7 * 1024])
     (page / "page.py").write_text(PAGE, encoding="ascii")
@@ -229,7 +229,7 @@ def commands(adyton: str, folder: Path) -> Iterator[tuple[str, list[str | Path]]
 
 
 def length(row: Row) -> int:
-    """Return how many bytes the body of an answer has, as it is sent."""
+    """Return how many bytes the body of a row's answer has, as it is sent."""
     connection = http.client.HTTPConnection("127.0.0.1", PORTS[row.server], timeout=START_S)
     fields = dict(field.split(": ", 1) for field in row.fields)
     connection.request("GET", row.path, headers=fields)

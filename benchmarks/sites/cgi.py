@@ -2,13 +2,13 @@
 
 `cgi.py --adyton ADYTON [-o FILE.md] [--requests N] [--rounds N] [SCRIPT...]` prints tables. It needs
 Debian's apache2, nginx and fcgiwrap, a compiler for C, and root on a machine with the `cpuacct` controller of
-control groups: only that counts all that a server starts, also what nobody waits for. Servers run on CPU 0,
-load on CPU 1. The servers take turns in each round, so that what else the machine does meets all. The CPU
-time is that of a request, whatever the rate is, and its reciprocal the requests that one CPU answers in a
-second.
+control groups: only that counts all processes that a server starts, also those that nobody waits for. Servers
+run on CPU 0, load on CPU 1. The servers take turns in each round, so that other work of the machine affects
+all alike. The CPU time is that of a request, whatever the rate is; its reciprocal is the number of requests
+that one CPU answers in a second.
 
-The bare start of a program is what posix_spawn(3) and the program itself cost in a loop in C, with its output
-to /dev/null: no server can cost less.
+The bare start of a program is the cost of posix_spawn(3) and of the program itself, in a loop in C, with the
+output to /dev/null: no server can cost less.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ SCRIPTS = {
     "hello.py": "#!{python3} -IS\nprint('Content-Type: text/plain\\n\\nHello, world!')\n",
 }
 MUSTS = {"hello": 1.5, "hello.pl": 1.2, "hello.py": 1.2}
-"""How many times as many requests as each of the others Adyton must answer with the same CPU time, by script;
-`hello` is the one in C."""
+"""How many times as many requests as each other server Adyton must answer with the same CPU time, by script;
+`hello` is the script in C."""
 SYSTEM = "/usr/bin:/bin"
 """Programs that any user may run."""
 
@@ -142,7 +142,7 @@ class Shot:
 
     @property
     def per_cpu_s(self) -> float:
-        """Requests that a second of CPU time is enough for."""
+        """Requests for which a second of CPU time is enough."""
         return 1000 / self.cpu_ms
 
 
@@ -189,7 +189,7 @@ def measure(server: Server, script: str, count: int) -> Shot:
 
 
 def bare_ms(folder: Path, script: str) -> float:
-    """Return the CPU time of a start of a program in a loop, without that of the loop's own start."""
+    """Return the CPU time of a start of a program in a loop, without the CPU time of the loop's own start."""
     spent = []
     for count in (0, STARTS):
         command: list[str | Path] = [folder / "spawn", str(count), folder / "cgi-bin" / script]
@@ -206,7 +206,7 @@ Shots = dict[str, dict[str, list[Shot]]]
 
 
 def tell_costs(page: Page, shots: Shots, bare: dict[str, list[float]]) -> None:
-    """Print what requests cost, and which part of that is the start of the script itself."""
+    """Print the cost of requests, and the part of it that is the start of the script itself."""
     page.head(
         "script",
         "server",
@@ -241,7 +241,7 @@ def tell_costs(page: Page, shots: Shots, bare: dict[str, list[float]]) -> None:
 
 
 def tell_musts(page: Page, shots: Shots, bare: dict[str, list[float]]) -> bool:
-    """Print how many times as much Adyton answers; return whether all is as it must be."""
+    """Print how many times as many requests Adyton answers; return whether all ratios are as they must be."""
     page.say("", "No server can be better than `at most`: the CPU time of theirs by that of the bare start.")
     page.head("script", "beside", "Adyton's requests per CPU s, x theirs", "at most", "must be", "is it")
     kept = True

@@ -2,9 +2,9 @@
 
 `cgi_beside.py --adyton ADYTON [-o FILE.md] [--seconds N] [--rounds N]` prints a table. It needs Debian's
 apache2 and libapache2-mod-wsgi-py3, a compiler for C, and root. Servers run on CPU 0 with their scripts, load
-on CPU 1. 100 connections ask for a script that sleeps for a second, each again when it has its answer: 100
-scripts sleep all the time. Meanwhile pages of 14 bytes from WSGI are due, independent of one another; their
-times are from when they were due.
+on CPU 1. 100 connections request a script that sleeps for a second, each again when it has its answer: so 100
+scripts sleep all the time. Meanwhile requests for pages of 14 bytes from WSGI come at independent times; the
+time of a page counts from when its request was due.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ WSGIScriptAlias / {{folder}}/hello.py
     Require all granted
 </Directory>
 """
-"""Each script has a thread of Apache while it sleeps: there are more than enough."""
+"""Each script holds a thread of Apache while it sleeps: there are more threads than scripts."""
 ACCEPTED = [word for gate in ("foreign-load", "steal") for word in ("--accept", gate)]
 
 
@@ -130,7 +130,7 @@ def measure(server: Server, arguments: argparse.Namespace, *, beside: bool) -> S
     """Ask for pages, beside scripts or alone."""
     adyton, scripts = arguments.adyton, None
     if beside:
-        # The load of scripts begins before that of the pages and ends behind it.
+        # The load of scripts begins before the load of pages and ends after it.
         lasting = ("-c", str(SCRIPTS), "-d", f"{arguments.seconds + 3 * SLEEP_S}s", "--timeout", "20s")
         scripts = begun(adyton, server, "/cgi-bin/sleeper", *lasting)
         await_sleepers(server)

@@ -1,10 +1,10 @@
-"""Cost of groups: applications in processes of their own, beside the same one in those that accept.
+"""Cost of groups: applications in separate processes, beside one in the processes that accept connections.
 
 `groups.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints tables. It needs root, Flask beside
 ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on
-CPU 1, in turns: each round asks every server, and its ratios are those to the embedded application in the
-same round. The CPU time is that of all processes of a server. Groups have a virtual environment and a user of
-their own: that of Apache, who must be able to run ADYTON's Python.
+CPU 1, in turns: each round measures every server, and its ratios are to the embedded application in the
+same round. The CPU time is that of all processes of a server. Groups have their own virtual environment, and
+run as the user of Apache, who must be able to run ADYTON's Python.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ ThreadsPerChild 150
 MaxRequestWorkers 150
 AsyncRequestWorkerFactor 16
 """
-"""Room for 500 connections that are kept."""
+"""Settings with room for 500 connections that are kept alive."""
 DAEMON = """
 WSGIDaemonProcess hello processes={processes} threads={threads} listen-backlog=2048
 WSGIProcessGroup hello
@@ -128,7 +128,7 @@ class Place:
         subprocess.run([python, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         show = "import site; print(site.getsitepackages()[0])"
         asked = subprocess.run([python, "-c", show], capture_output=True, text=True, check=True)
-        # Flask is where the server is.
+        # Flask is installed where the server is.
         (packages,) = (folder / "venv/lib").glob("python*/site-packages")
         (packages / "of-server.pth").write_text(asked.stdout, encoding="utf-8")
 
@@ -146,7 +146,7 @@ class Place:
         more: str = "",
         shape: Shape = ALONE,
     ) -> str:
-        """Return a file with so many groups, each at a path of its own; without any, they are embedded."""
+        """Return a file with so many groups, each at its own path; without groups, they are embedded."""
         control = self.folder / f"control-{port}"
         text = SERVER.format(port=port, control=control)
         python = self.folder / "venv/bin/python"
@@ -229,7 +229,7 @@ def by_ab(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def ab(server: Server, connections: int, count: int, *, kept: bool) -> tuple[float, int]:
-    """Have `ab` ask; return how many requests a second of CPU time answers, and how many failed."""
+    """Have `ab` load a server; return how many requests a second of CPU time answers, and how many failed."""
     command = ["taskset", "-c", "1", "ab", "-q", "-n", str(count), "-c", str(connections)]
     url = f"http://127.0.0.1:{server.port}/0/"
     before = server.cpu_us()
@@ -268,7 +268,7 @@ def in_turn(server: Server, count: int) -> tuple[float, int]:
 
 
 def turns(place: Place, arguments: argparse.Namespace) -> None:
-    """Print what it costs that each request of a connection is for another group."""
+    """Print the cost of connections whose every request is for another group than the request before."""
     texts = {"embedded": place.of_groups(18485, 0), f"{MANY} groups": place.of_groups(18486, MANY)}
     with contextlib.ExitStack() as stack:
         servers = {
@@ -288,7 +288,7 @@ def turns(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def sleepers(place: Place, arguments: argparse.Namespace) -> None:
-    """Print the memory of groups that sleep, and how long the first answer of one with Flask takes."""
+    """Print the memory of sleeping groups, and how long the first answer of a group with Flask takes."""
     sleeping = place.of_groups(18487, MANY, "site.py", "min-processes = 0")
     bare, asleep, memory = [], [], []
     for _ in range(arguments.rounds):
@@ -318,7 +318,7 @@ def sleepers(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def until_answered(port: int, path: str) -> None:
-    """Ask until there is an answer, every 2 ms."""
+    """Send a request every 2 ms until an answer comes."""
     while True:
         try:
             return ask(port, path, BODY)
@@ -339,7 +339,7 @@ def pids_of_groups(place: Place, control: Path) -> dict[str, set[int]]:
 
 
 def reload(place: Place, arguments: argparse.Namespace) -> None:
-    """Print what a reload of one of 20 groups loses, and which of the others keep their processes."""
+    """Print how many requests a reload of one of 20 groups loses, and how many groups keep processes."""
     port = 18489
     text = place.of_groups(port, MANY)
     with place.serve("reload", port, text):
@@ -368,7 +368,7 @@ def reload(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def load(port: int, ended: threading.Event, counts: list[tuple[int, int]]) -> None:
-    """Ask all applications in turn, until told to end; add how many were asked, and how many not right."""
+    """Send requests to all applications in turn, until told to end; add the number of all and of failures."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = wrong = 0
     while not ended.is_set():

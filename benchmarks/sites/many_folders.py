@@ -1,10 +1,10 @@
 """A folder of 100,000 files and 10,000 folders with settings of their own: the start, and the memory.
 
 `many_folders.py --adyton ADYTON [-o FILE.md] [--folders N] [--rounds N]` prints a table. It needs root. The
-large folder and an empty one are served in turns, by a server each; the large one a second time without its
-settings. A file of each folder is asked for, and each answer is compared: its field, which the folder's own
-settings add, and its body. The server runs on CPU 0, and what asks on CPU 1. Memory is that of all processes;
-what several share counts once. The folders are in memory, in /dev/shm.
+large folder, the large folder without its settings, and an empty folder are served in turns, by a server
+each. A file of each folder is requested, and each answer is compared: its field, which the folder's own
+settings add, and its body. The server runs on CPU 0, and the client on CPU 1. Memory is that of all
+processes; memory that several share counts once. The folders are in memory, in /dev/shm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from measuring import START_S, Page, Server, await_start, parser_of, serving, sp
 FILES_EACH = 10
 """Files in each folder, beside its settings."""
 IN_ONE = 100
-"""Folders in one folder of the top."""
+"""Number of folders in each folder of the top level."""
 START_MAX_S = 2.0
 MEMORY_MAX_MIB = 20.0
 PORTS = {"empty": 18477, "many": 18478, "many, without their settings": 18479}
@@ -46,7 +46,7 @@ SETTINGS = f'headers = {{{{ {FIELD} = "{{number}}" }}}}\n'
 
 @dataclass(frozen=True)
 class Shot:
-    """One start of a server, and what was asked of it."""
+    """One start of a server, and the figures of its requests."""
 
     start_s: float
     """Time from the start to the banner."""
@@ -91,7 +91,7 @@ def until_banner(server: Server, said: Path) -> float:
 
 
 def ask_all(port: int, folders: int, *, said: bool) -> None:
-    """Ask for a file of each folder, and check the answers: whether what the folders have said is in them."""
+    """Request a file of each folder, and check the answers, and whether the folders' settings apply."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
     for number in range(folders):
         file = number % FILES_EACH
@@ -105,7 +105,7 @@ def ask_all(port: int, folders: int, *, said: bool) -> None:
 
 
 def measure(adyton: str, root: Path, name: str, folders: int) -> Shot:
-    """Start a server, ask it for as many folders, and end it."""
+    """Start a server, request a file of each folder from it, and end it."""
     port = PORTS[name]
     said = root / f"{port}.said"
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""A server in a control group of its own: the CPU time and memory of all that it starts, and has started.
+"""A server in a control group of its own: the CPU time and memory of all processes that it ever starts.
 
 Needs root, and the `cpuacct` controller of control groups, version 1.
 """
@@ -48,7 +48,7 @@ MaxRequestWorkers 64
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs, and where the kernel counts what it uses."""
+    """A server that runs, and the control group that counts its CPU time."""
 
     port: int
     place: Path
@@ -63,7 +63,7 @@ class Server:
         return [int(pid) for pid in (self.place / "cgroup.procs").read_text(encoding="ascii").split()]
 
     def memory_mib(self) -> float:
-        """Return what its processes have in memory, MiB; what several share counts once (proc(5), Pss)."""
+        """Return the memory of its processes in MiB; memory that several share counts once (proc(5), Pss)."""
         kib = 0
         for pid in self.pids():
             with contextlib.suppress(OSError):
@@ -113,7 +113,7 @@ class Page:
     """Lines in Markdown, which are printed as they come, and may be kept in a file."""
 
     def __init__(self, title: str, adyton: str) -> None:
-        """Begin with the title, and with what was measured where."""
+        """Begin with the title, the machine and the version that is measured."""
         self.lines: list[str] = []
         cpus = [
             line.partition(": ")[2]
@@ -140,7 +140,7 @@ class Page:
         self.say(f"| {' | '.join(map(str, cells))} |")
 
     def must(self, what: str, *, kept: bool) -> None:
-        """Say what must be, and whether it is."""
+        """Add a line with a condition that must hold, and whether it does."""
         self.say(f"- {what}: {'yes' if kept else 'NO'}")
 
     def write(self, file: Path | None) -> None:
@@ -200,7 +200,7 @@ def httpd(folder: Path, port: int, more: str, **values: str) -> list[str | Path]
 
 
 def bench(adyton: str, server: Server, path: str, *options: str) -> tuple[float, int]:
-    """Put load on a server; return the CPU time of an answer in microseconds, and how many were not right."""
+    """Put load on a server; return the CPU time of an answer in microseconds, and the number of failures."""
     url = f"http://127.0.0.1:{server.port}{path}"
     accepted = ["--accept", "foreign-load", "--accept", "steal"]
     command = ["taskset", "-c", "1", adyton, "bench", url, "--json", *accepted, *options]
@@ -212,7 +212,7 @@ def bench(adyton: str, server: Server, path: str, *options: str) -> tuple[float,
     except ValueError:
         raise RuntimeError(done.stderr) from None
     counts = report["counts"]
-    # The warm-up is in the CPU time, too: what the server has sent is known from its length alone.
+    # The CPU time includes the warm-up, whose answers nobody counts: rate and duration give their number.
     answers = report["rate"] * (report["seconds"] + report["asked"]["warm_up_ms"] / 1000)
     return used / answers, counts["sent"] - counts["right"] - counts["in_flight"]
 

@@ -1,11 +1,11 @@
-"""Times of pages of Flask, of a database, of uploads and of streams while something slow goes on beside them.
+"""Times of pages of Flask, of a database, of uploads and of streams, beside slow clients or a slow page.
 
 `pages_beside.py --python PYTHON [--seconds N] [--rounds N]` prints a table. PYTHON has Adyton, the peers,
 Flask and psycopg (`make peers`); PostgreSQL is Debian's. Servers have one process with 16 threads on CPU 0,
-the load is on CPU 1. The pages are asked for at half of the rate that the slowest of the servers has shown
-for them alone (an open loop), the same rate for all. A second load goes on beside: 50 clients that send
-uploads a byte at a time, 50 that read an answer of 1 MB slowly, or one page that computes. A round asks for
-all rows; figures are medians of rounds.
+the load is on CPU 1. Each page is requested in an open loop, from all servers at the same rate: half of the
+rate that the slowest server has shown for this page alone. A second load goes on meanwhile: 50 clients that
+send uploads a byte at a time, 50 clients that read an answer of 1 MB slowly, or one page that computes. A
+round measures all rows; figures are medians of rounds.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ CONNECTIONS = "16"
 BODY_BYTES = 65_536
 PART_OF_RATE = 0.5
 ALL_ANSWERED = 0.97
-"""Part of the answers due in a round that must have come: some are always on their way at its end."""
+"""Part of the answers due in a round that must have come: some are always on their way at the round's end."""
 ACCEPTED = ("--accept", "foreign-load", "--accept", "steal")
 
 
 @dataclass(frozen=True)
 class Load:
-    """Pages that are asked for: a name, a path, and the length of the body that is sent."""
+    """Pages that are requested: a name, a path, and the length of the request's body."""
 
     name: str
     path: str
@@ -127,7 +127,7 @@ def write(folder: Path, socket: Path) -> None:
 
 @dataclass(frozen=True)
 class Shot:
-    """A round: the 99th percentile of the right answers, and their part of those that were due."""
+    """A round: the 99th percentile of the right answers, and their part of all answers that were due."""
 
     p99_ms: float
     answered: float
@@ -172,7 +172,7 @@ class Bench:
 
 
 def measure(bench: Bench, arguments: argparse.Namespace) -> None:
-    """Print a row for each load and server: p99 alone, and beside each of the others."""
+    """Print a row for each load and server: p99 alone, and beside each second load."""
     duration = ("-d", f"{arguments.seconds}s", "--warm-up", "1s")
     for load in LOADS:
         alone = {
@@ -201,7 +201,7 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
 
 
 def shown(shots: list[Shot]) -> str:
-    """Return the median of times, the shortest and the longest; and how many came, if not all did."""
+    """Return the median, shortest and longest time; and the part of answers that came, if not all did."""
     answered = statistics.median(shot.answered for shot in shots)
     times_ms = [shot.p99_ms for shot in shots if shot.answered]
     if not times_ms:
@@ -223,7 +223,7 @@ def await_answer(port: int) -> None:
 
 
 def main() -> None:
-    """Measure all loads beside all others."""
+    """Measure all loads beside all second loads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--python", required=True)
     parser.add_argument("--seconds", type=int, default=4)

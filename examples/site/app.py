@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-# The modules of the site lie beside this file and are found; the handler is one folder above.
+# The modules of the site lie beside this file, so Python finds them; the handler is one folder above.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import gallery
@@ -67,7 +67,7 @@ def front(environ: WSGIEnvironment) -> Reply:
 
 
 def icon(_environ: WSGIEnvironment) -> Reply:
-    """Send browsers to the icon that a page, such as the handler's, does not name."""
+    """Send browsers to the icon: pages that name none, such as the handler's, make them ask for this path."""
     return Reply(b"", "301 Moved Permanently", (("Location", "/static/icon.svg"),))
 
 

@@ -4,7 +4,7 @@ from wsgiref.types import WSGIEnvironment
 
 from pages import Reply, page, template
 
-# File, title, and what somebody who cannot see the picture should know of it.
+# File, title, and a description for people who cannot see the picture.
 PICTURES = [
     (
         "temple.svg",
@@ -26,6 +26,6 @@ PICTURES = [
 
 
 def show(_environ: WSGIEnvironment) -> Reply:
-    """Show all pictures; a script opens them large, and without it they are plain links."""
+    """Show all pictures; a script opens them large, and without the script they are plain links."""
     figures = "".join(template("picture", file=file, title=title, alt=alt) for file, title, alt in PICTURES)
     return page("/gallery", "Gallery", template("gallery", raw={"pictures": figures}))

@@ -84,14 +84,14 @@ def entries() -> list[Entry]:
 
 
 def sign(name: str, message: str) -> None:
-    """Add one entry, and forget those beyond the number that is kept."""
+    """Add one entry, and delete the oldest entries beyond the number that is kept."""
     with closing(database()) as db, db:
         db.execute("INSERT INTO entry (name, message) VALUES (?, ?)", (name, message))
         db.execute("DELETE FROM entry WHERE id <= (SELECT max(id) FROM entry) - ?", (ENTRIES_KEPT_MAX,))
 
 
 def database() -> sqlite3.Connection:
-    """Open a connection for one request: always right, whatever thread it comes from."""
+    """Open a connection for one request, so that no connection is shared between threads."""
     folder = Path(os.environ.get("SITE_DATA") or Path(__file__).resolve().parent / "data")
     folder.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(folder / "guestbook.sqlite3")

@@ -1,7 +1,7 @@
 """The plain handler of examples/hello.py: its source on a page, and the same function called live.
 
-`adyton serve examples/hello.py` runs it without any WSGI around it. A site has one interface,
-and this one is WSGI, so `EnvironRequest` gives the handler the few attributes that it reads.
+`adyton serve examples/hello.py` runs the handler without any WSGI around it. This site is a WSGI application,
+so `EnvironRequest` gives the handler the few attributes of a request that it reads.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ class EnvironRequest:
 
 
 def hello(environ: WSGIEnvironment) -> Reply:
-    """Answer with what the handler returns for this request, and nothing around it."""
+    """Answer with the handler's text for this request, without a page around it."""
     request = cast("adyton.Request", EnvironRequest(environ))
     return Reply(example.handler(request).encode())
 

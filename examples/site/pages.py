@@ -13,7 +13,7 @@ MENU = {"/": "Adyton", "/handler": "Handler", "/guestbook": "Guestbook", "/galle
 
 @dataclass(frozen=True)
 class Reply:
-    """Answer of a page; `headers` come after those that every page has."""
+    """Answer of a page; `headers` come after the headers that every page has."""
 
     body: bytes
     status: str = "200 OK"
@@ -45,5 +45,5 @@ def page(path: str, title: str, main: str, status: str = "200 OK") -> Reply:
 
 
 def error(status: str, message: str) -> Reply:
-    """Build the page for a request that gets no other."""
+    """Build the error page of a status."""
     return page("", status, template("error", status=status, message=message), status)

@@ -1,4 +1,4 @@
-"""Says things in every way that there is."""
+"""Writes log lines and output in every way that an application can."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HANDLED.setLevel(logging.INFO)
 HANDLED.propagate = False
 
 HANGS_S_MAX = 60.0
-"""Time that is longer than any test waits."""
+"""Time for which a page hangs, longer than any test waits."""
 
 
 def fail() -> None:
@@ -45,26 +45,26 @@ def log_failure() -> None:
 
 
 def log_levels() -> None:
-    """Log something of each level."""
+    """Log one entry of each level."""
     for level in (10, 20, 30, 40):
         logging.getLogger("shop.root").log(level, "%d", level)
 
 
 def handle_all() -> None:
-    """Set up the server's handler for everything."""
+    """Set up the server's handler for the whole application."""
     logging.getLogger().addHandler(adyton.logs.Handler())
     logging.getLogger().setLevel(logging.DEBUG)
 
 
 def run_thread() -> None:
-    """Have a thread fail."""
+    """Start a thread that fails."""
     thread = threading.Thread(target=fail, name="beside")
     thread.start()
     thread.join()
 
 
 def chatter() -> None:
-    """Have threads print for ever, which nobody waits for."""
+    """Start threads that print for ever, and do not wait for them."""
 
     def talk() -> None:
         while True:
@@ -75,14 +75,14 @@ def chatter() -> None:
 
 
 def hang() -> None:
-    """Hang in many short sleeps."""
+    """Hang by many short sleeps."""
     end = time.monotonic() + HANGS_S_MAX
     while time.monotonic() < end:
         time.sleep(0.001)
 
 
 def fork() -> None:
-    """Have a child say something and end."""
+    """Fork a child that prints something and ends."""
     pid = os.fork()
     if pid == 0:
         print("said by a child")
@@ -91,7 +91,7 @@ def fork() -> None:
 
 
 def write_raw() -> None:
-    """Write to the streams of the process, if they are open."""
+    """Write to the standard streams of the process, if they are open."""
     for number in (1, 2):
         with contextlib.suppress(OSError):
             os.write(number, b"written to a descriptor\n")
@@ -126,7 +126,7 @@ SAY: dict[str, Callable[[], object]] = {
 
 
 def say(path: str) -> str:
-    """Say what the page is for; return the body."""
+    """Print or log what the path says; return the body."""
     if path == "/id":
         print("here")
         return adyton.request_id() or ""
@@ -139,7 +139,7 @@ def say(path: str) -> str:
 
 
 def generate() -> Iterator[bytes]:
-    """Say something in the middle of an answer."""
+    """Print something in the middle of an answer."""
     yield b"first "
     print("between")
     yield (adyton.request_id() or "").encode()
@@ -152,7 +152,7 @@ def hang_midway() -> Iterator[bytes]:
 
 
 def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """Do what the path says."""
+    """Do what the path asks for."""
     path = str(environ["PATH_INFO"])
     fields = [("Content-Type", "text/plain")]
     if path == "/own-id":
@@ -165,7 +165,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     if path == "/hang-midway":
         return hang_midway()
     if path == "/stuck":
-        # The call to the kernel ends when somebody opens the other end.
+        # The system call ends when somebody opens the other end of the FIFO.
         os.close(os.open(unquote(str(environ["QUERY_STRING"])), os.O_RDONLY))
     if path == "/redirect":
         os.dup2(os.open(unquote(str(environ["QUERY_STRING"])), os.O_WRONLY | os.O_CREAT), 2)

@@ -1,5 +1,5 @@
-/* A disk that hangs: while the file $HANGS_WHILE exists, opening and writing any file whose path has $HANGS in it takes
- * until it does not. What hangs says so by a file beside that one, with its own name behind a hyphen. */
+/* Makes a disk hang. While the file $HANGS_WHILE exists, each call that opens or writes a file whose path contains
+ * $HANGS waits. A waiting call makes a file "$HANGS_WHILE-NAME", in which NAME is the name of the hanging file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

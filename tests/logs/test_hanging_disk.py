@@ -1,4 +1,4 @@
-"""Logs on a disk that hangs: no request waits for it, and what was said meanwhile is there afterwards."""
+"""Logs on a disk that hangs: no request waits for the disk, and no line is lost when the disk works again."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Disk:
-    """A folder for logs, which hangs when it is told to."""
+    """A folder for logs whose disk hangs when the test tells it to."""
 
     def __init__(self, folder: Path, library: Path) -> None:
-        """Make it."""
+        """Make the folder."""
         folder.mkdir()
         self._marker = folder.parent / "hangs"
         self.error, self.access = folder / "error.log", folder / "access.log"
         self.env = {"LD_PRELOAD": str(library), "HANGS": f"{folder}/", "HANGS_WHILE": str(self._marker)}
 
     def hang(self) -> None:
-        """Hang from now on."""
+        """Make the disk hang from now on."""
         self._marker.touch()
 
     def is_hanging(self, log: Path) -> bool:
-        """Tell whether somebody waits for a log."""
+        """Tell whether a write to this log is waiting."""
         return self._marker.with_name(f"hangs-{log.name}").exists()
 
     def go_on(self) -> None:
-        """Let the writes that wait go on."""
+        """Let the waiting writes finish."""
         self._marker.unlink()
 
     def serve(self, serve: Servers, processes: str) -> Server:
-        """Start a server that logs here."""
+        """Start a server that logs to this folder."""
         flags = ["--error-log", str(self.error), "--access-log", str(self.access)]
         flags += ["--access-log-format", "%U %q.", "--processes", processes, "--control", "off"]
         return serve(APPLICATION, *flags, env=self.env, log=self.error)
@@ -63,31 +63,31 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path, library: Path) -> Disk:
-    """Give a disk of its own."""
+    """Return a disk of the test's own."""
     return Disk(tmp_path / "disk", library)
 
 
 def ask(server: Server, first: int) -> None:
-    """Ask for a page that says something, with numbers from `first` on."""
+    """Request a page that prints a line, with numbers from `first` on."""
     with server.connect(lint_answers=False) as connection:
         for number in range(first, first + REQUESTS):
             assert 200 == connection.get(f"/print?{number}").status
 
 
 def numbers(*paths: Path) -> list[int]:
-    """Return the numbers of the requests that an access log has."""
+    """Return the numbers of the requests in access logs."""
     text = "".join(path.read_text("utf-8") for path in paths if path.exists())
     return sorted(int(number) for number in re.findall(r"^/print \?(\d+)\.$", text, re.MULTILINE))
 
 
 def said(*paths: Path) -> int:
-    """Return how often an error log has what the page says."""
+    """Return how many lines of the page are in error logs."""
     return sum(path.read_text("utf-8").count("stdout: one line\n") for path in paths if path.exists())
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_nothing_waits(serve: Servers, disk: Disk, processes: str) -> None:
-    """Requests are answered, logs can be rotated, and children end; then every line is there, once."""
+    """Requests are answered, logs can be rotated, and children end; afterwards every line is there once."""
     server = disk.serve(serve, processes)
     ask(server, 0)
 
@@ -120,7 +120,7 @@ def test_nothing_waits(serve: Servers, disk: Disk, processes: str) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_stop(serve: Servers, disk: Disk, processes: str) -> None:
-    """A server comes to its end although its logs do not."""
+    """A server can stop although writes to its logs hang."""
     server = disk.serve(serve, processes)
     disk.hang()
     ask(server, 0)
@@ -133,7 +133,7 @@ def test_stop(serve: Servers, disk: Disk, processes: str) -> None:
 
 
 def test_killed(serve: Servers, disk: Disk) -> None:
-    """A killed worker's unwritten lines and entries are written by its supervisor."""
+    """Lines and entries that a killed worker has not written are written by its supervisor."""
     server = disk.serve(serve, "1")
     with server.connect(lint_answers=False) as connection:
         pid = int(connection.get("/pid").body)

@@ -1,4 +1,4 @@
-"""The error log: what an entry says, and where entries go."""
+"""The error log: the content of its entries, and the places to which they are written."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ENTRIES = [
     ("page", "pattern"), ENTRIES, ids=[f"{page}-{i}" for i, (page, _) in enumerate(ENTRIES)]
 )
 def test_text(serve: Servers, page: str, pattern: str) -> None:
-    """Whatever an application says is an entry of its own, with the request that it belongs to."""
+    """Everything that an application prints or logs is an entry of its own, with the id of its request."""
     server = serve(APPLICATION)
     server.fetch(page)
 
@@ -62,7 +62,7 @@ def test_text(serve: Servers, page: str, pattern: str) -> None:
 
 
 def test_the_request_is_the_right_one(serve: Servers) -> None:
-    """An application, its threads and the access log call a request by the same name."""
+    """The application, its threads and the access log use the same id for a request."""
     server = serve(APPLICATION, "--access-log", "-", "--access-log-format", "id=%L %U")
     told = server.fetch("/id").body.decode()
 
@@ -73,7 +73,7 @@ def test_the_request_is_the_right_one(serve: Servers) -> None:
 
 @pytest.mark.parametrize("page", ["/id", "/generated", "/files/missing.txt", "/files/found.txt"])
 def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
-    """The id that a client gives is used, told to the application, and sent back; a wrong one is replaced."""
+    """A client's id is used, passed to the application and sent back; an invalid id is replaced."""
     flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
     (tmp_path / "found.txt").write_text("found", encoding="ascii")
     server = serve(APPLICATION, *flags, f"--static=/files={tmp_path}")
@@ -95,10 +95,10 @@ def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
-    """A line that another thread logs about a request that takes too long has the name of that request."""
+    """An entry that another thread logs about a request that takes too long has the id of that request."""
     flags = ["--access-log", "-", "--access-log-format", "id=%L %s", "--request-timeout", "300ms"]
     server = serve(APPLICATION, "--threads", threads, "--request-id-header", "X-Request-ID", *flags)
-    # The second one waits in the queue: the page is known to be slow by then.
+    # The second request waits in the queue, because by then the page is known to be slow.
     for given in ("first", "second", None):
         answer = server.fetch("/hang", fields=[("x-request-id", given)] if given else [])
         (name,) = answer.values("x-request-id")
@@ -108,7 +108,7 @@ def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
         server.wait_for_log(rf"^{TIME} request {name} ADY202 error: GET /hang takes longer than")
     with server.connect() as connection:
         connection.get("/hang-midway", fields=[("x-request-id", "third")])
-    # A stream whose first piece was counted before the look has given nothing more since.
+    # If the stream's first piece was counted before the check, the entry says that it has given nothing more since.
     late = "(?:takes|has given nothing more for) longer than"
     server.wait_for_log(rf"^{TIME} request third ADY202 error: GET /hang-midway {late}")
 
@@ -124,7 +124,7 @@ def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
 
 
 def test_refused(serve: Servers) -> None:
-    """A refused request has a name as well, alike for its client and in both logs."""
+    """A refused request has an id, too: the same one for the client and in both logs."""
     flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
     server = serve(APPLICATION, "--log-level", "debug", *flags)
     with server.connect() as connection:
@@ -135,7 +135,7 @@ def test_refused(serve: Servers) -> None:
 
 
 def test_application_names_itself(serve: Servers) -> None:
-    """An application that sends the field itself is not contradicted."""
+    """If the application sends the id field itself, the server does not add its own."""
     server = serve(APPLICATION, "--request-id-header", "X-Request-ID")
 
     assert ["own"] == server.fetch("/own-id").values("x-request-id")
@@ -143,7 +143,7 @@ def test_application_names_itself(serve: Servers) -> None:
 
 @pytest.mark.parametrize("name", ["Content-Length", "two words", "Host", "a:b"])
 def test_wrong_header(name: str) -> None:
-    """A field that has another meaning cannot carry an id."""
+    """A field that has another meaning cannot be used for ids."""
     done = run(*ALONE, "--request-id-header", name)
 
     assert 2 == done.returncode
@@ -151,15 +151,15 @@ def test_wrong_header(name: str) -> None:
 
 
 def entries(server: Server) -> list[dict[str, Any]]:
-    """Read the log, of which each line has to be an object."""
+    """Read the error log, in which each line must be a JSON object."""
     return [json.loads(line) for line in server.log().splitlines()]
 
 
 def test_json(serve: Servers, tmp_path: Path) -> None:
-    """The members of an entry are those of the documentation."""
+    """The members of an entry are those that the documentation lists."""
     access = tmp_path / "access.log"
     flags = ["--log-format", "json", "--access-log", str(access), "--access-log-format", "json"]
-    # The timeout is so long that only `/hang` exceeds it, on a busy machine as well.
+    # The timeout is so long that even on a busy machine only `/hang` exceeds it.
     server = serve(APPLICATION, *flags, "--request-timeout", "3s")
     server.fetch("/print", fields=[TRACEPARENT])
     server.fetch("/logging")
@@ -167,7 +167,7 @@ def test_json(serve: Servers, tmp_path: Path) -> None:
     server.fetch("/hang", fields=[TRACEPARENT])
     server.stop()
     found = {entry["message"].partition("\n")[0]: entry for entry in entries(server)}
-    # A server that runs as root warns of that first.
+    # A server that runs as root first logs a warning about that.
     first = next(entry for entry in entries(server) if entry.get("code") != "ADY336")
 
     assert ("info", "ADY301") == (first["level"], first["code"])
@@ -191,7 +191,7 @@ def test_json(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_file(serve: Servers, tmp_path: Path) -> None:
-    """A file has all that would be on standard error, what the C library says included."""
+    """A log file gets everything that would go to standard error, including output of the C library."""
     log = tmp_path / "error.log"
     server = serve(APPLICATION, "--error-log", str(log), log=log)
     server.fetch("/print")
@@ -205,7 +205,7 @@ def test_file(serve: Servers, tmp_path: Path) -> None:
 @pytest.mark.parametrize("which", ["--error-log", "--access-log"])
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_cannot_be_opened(tmp_path: Path, which: str, processes: str) -> None:
-    """A log that cannot be made is a sentence, and nothing serves."""
+    """If a log cannot be opened, a message says so, and the server does not start."""
     missing = tmp_path / "missing" / "log"
     done = run(*ALONE, "--processes", processes, which, str(missing))
 
@@ -215,7 +215,7 @@ def test_cannot_be_opened(tmp_path: Path, which: str, processes: str) -> None:
 
 
 def test_full_disk(serve: Servers, tmp_path: Path) -> None:
-    """A log that cannot be written stops nothing, and says later what was lost."""
+    """An error log that cannot be written does not stop the server, and later says how many entries were lost."""
     log = tmp_path / "error.log"
     server = serve(APPLICATION, "--error-log", str(log), log=log)
     size = log.stat().st_size
@@ -243,14 +243,14 @@ def test_full_disk(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
-    """Lines that it does not take are counted, which is told when it takes some again; others are whole."""
+    """Lines that the full disk does not take are counted, the count is logged later, and all other lines are whole."""
     log = tmp_path / "access.log"
     server = serve(APPLICATION, "--access-log", str(log), "--access-log-format", "%q")
     server.fetch("/id?first")
 
     assert until(lambda: log.read_text("ascii") == "?first\n")
 
-    # The limit has room for one line more, and the beginning of another.
+    # The limit leaves room for one more line and the beginning of another.
     limit_file_size(server, log.stat().st_size + 12)
     for number in range(5):
         server.fetch(f"/id?full-{number}")
@@ -269,25 +269,25 @@ def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_full_disk_from_the_start(processes: str, form: str) -> None:
-    """A server that does not start, and cannot log why, says that, and as much as it knows."""
+    """A server that cannot start, and cannot log the reason, says so on standard error, with as much as it knows."""
     flags = ["--processes", processes, "--error-log", "/dev/full", "--log-format", form, "--control", "off"]
     done = run("serve", "no_such_module", "--bind", "127.0.0.1:0", *flags)
 
     assert 3 == done.returncode
     assert 1 == done.stderr.count("ADY404")
-    # The supervisor knows of a failed worker only that it said something.
+    # The supervisor knows only that the failed worker has logged something.
     why = "No module named 'no_such_module'" if processes == "0" else "nothing is served; the error log"
     assert why in done.stderr
     assert "the error log cannot be written, and entries are lost: No space left" in done.stderr
 
 
 def limit_file_size(server: Server, size: int) -> None:
-    """Let the server's files become so large, as a disk does that is full."""
+    """Limit the size of the server's files, so that writes fail as on a full disk."""
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def test_syslog(serve: Servers, tmp_path: Path) -> None:
-    """Entries and lines of the access log go to a collector, one datagram each."""
+    """Entries and lines of the access log are sent to a syslog collector, each in one datagram."""
     path = tmp_path / "log"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as collector:
         collector.bind(str(path))
@@ -309,7 +309,7 @@ def test_syslog(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_no_collector(tmp_path: Path) -> None:
-    """Without a collector nothing starts."""
+    """Without a syslog collector the server does not start."""
     done = run(*ALONE, "--error-log", f"syslog:{tmp_path}/none")
 
     assert 2 == done.returncode
@@ -330,7 +330,7 @@ FAULTS = [
 def test_cannot_start(
     tmp_path: Path, fault: str, status: int, said: str, code: str, where: str, processes: str
 ) -> None:
-    """Whoever has typed the command sees that it fails, and the log has an entry that says why."""
+    """The terminal shows that the command has failed, and the log has an entry with the reason."""
     target = tmp_path / "shop.py"
     broken = fault == "application"
     target.write_text("raise RuntimeError('not today')\n" if broken else "app = print\n", encoding="utf-8")
@@ -351,7 +351,7 @@ def test_cannot_start(
 
     assert status == done.returncode
     if broken:
-        # A worker has nobody to tell but the log.
+        # A worker can report its failure only in the log.
         is_elsewhere = processes == "1" and where != "syslog"
         said = f"adyton: nothing is served; the error log {log} says why" if is_elsewhere else "not today"
     assert said in done.stderr
@@ -370,7 +370,7 @@ def test_cannot_start(
 
 
 def test_without_set_up(serve: Servers) -> None:
-    """Without handlers Python's own level counts, and with the server's handler that of the server."""
+    """Without handlers Python's own level applies; with the server's handler, the server's level applies."""
     server = serve(APPLICATION, "--log-level", "debug")
     server.fetch("/levels")
     text = server.wait_for_log(r"error: shop\.root: 40$")
@@ -387,7 +387,7 @@ def test_without_set_up(serve: Servers) -> None:
 
 
 def test_own_set_up(serve: Servers) -> None:
-    """An application that sets up `logging`, even late, gets what it has asked for."""
+    """An application that sets up `logging`, even late, gets the output that it has configured."""
     server = serve(APPLICATION, "--log-level", "debug")
     server.fetch("/basic-config")
     server.fetch("/levels")
@@ -399,7 +399,7 @@ def test_own_set_up(serve: Servers) -> None:
 
 
 def test_levels_in_json(serve: Servers) -> None:
-    """A thread that fails is an error, and a warning is one."""
+    """A failing thread is logged as an error, and a warning as a warning."""
     server = serve(APPLICATION, "--log-format", "json")
     server.fetch("/warn")
     server.fetch("/thread")
@@ -411,7 +411,7 @@ def test_levels_in_json(serve: Servers) -> None:
 
 
 def test_left_alone(serve: Servers) -> None:
-    """On demand an application's streams stay what they were."""
+    """With --capture-output=off, the application's streams stay as they were."""
     server = serve(APPLICATION, "--capture-output", "off")
     server.fetch("/stderr")
     server.fetch("/errors")
@@ -423,7 +423,7 @@ def test_left_alone(serve: Servers) -> None:
 
 
 def test_level(serve: Servers) -> None:
-    """The level holds for `logging`, and not for what is printed."""
+    """The level applies to `logging`, and not to printed lines."""
     server = serve(APPLICATION, "--log-level", "error")
     server.fetch("/logging")
     server.fetch("/print")
@@ -435,7 +435,7 @@ def test_level(serve: Servers) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_relative_to_chdir(serve: Servers, tmp_path: Path, processes: str) -> None:
-    """Both logs are where `--chdir` leads, for the supervisor and for its workers."""
+    """The paths of both logs are relative to `--chdir`, for the supervisor and for its workers."""
     folder = tmp_path / "folder"
     folder.mkdir()
     flags = ["--chdir", str(folder), "--error-log", "error.log", "--access-log", "access.log"]
@@ -450,7 +450,7 @@ def test_relative_to_chdir(serve: Servers, tmp_path: Path, processes: str) -> No
 
 
 def test_no_forged_entries(serve: Servers) -> None:
-    """Text from a client stays part of the entry in which it is."""
+    """Text from a client cannot forge an entry: it stays part of the entry in which it is logged."""
     server = serve(APPLICATION)
     server.fetch("/echo?%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]%20ADY312%20error:%20worker%202")
 
@@ -459,7 +459,7 @@ def test_no_forged_entries(serve: Servers) -> None:
 
 
 def test_threads_that_print_to_the_end(serve: Servers) -> None:
-    """A stop is clean while threads of the application still print."""
+    """A stop is clean even while threads of the application still print."""
     server = serve(APPLICATION, "--processes", "1", "--control", "off")
     server.fetch("/chatter")
     server.wait_for_log("stdout: chatter", count=100)
@@ -469,13 +469,13 @@ def test_threads_that_print_to_the_end(serve: Servers) -> None:
 
 
 def test_opened_again(serve: Servers, tmp_path: Path) -> None:
-    """A server without a supervisor goes on in new files after SIGUSR1, each time, and loses no line."""
+    """After each SIGUSR1, a server without a supervisor goes on in new files, and loses no line."""
     error, access = tmp_path / "error.log", tmp_path / "access.log"
     flags = ["--processes", "0", "--error-log", str(error), "--access-log", str(access)]
     server = serve(APPLICATION, *flags, "--access-log-format", "%U", log=error)
     for turn in range(3):
         server.fetch("/print")
-        # The line of a late answer is written after it was sent.
+        # The line may be written after the answer was sent.
         assert until(lambda: "/print\n" == access.read_text("ascii"))
         error.rename(tmp_path / f"error.{turn}")
         access.rename(tmp_path / f"access.{turn}")
@@ -492,7 +492,7 @@ def test_opened_again(serve: Servers, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_rotation_under_load(serve: Servers, tmp_path: Path, processes: str) -> None:
-    """While requests come, logs are renamed and opened again: each request has one line and one entry."""
+    """If logs are renamed and opened again under load, each request still has one line and one entry."""
     error, access = tmp_path / "error.log", tmp_path / "access.log"
     flags = ["--processes", processes, "--control", "off", "--error-log", str(error)]
     server = serve(APPLICATION, *flags, "--access-log", str(access), "--access-log-format", "%q", log=error)
@@ -528,13 +528,13 @@ def test_rotation_under_load(serve: Servers, tmp_path: Path, processes: str) -> 
 
 
 def has_changed_to(server: Server, new: set[Path], old: set[Path]) -> bool:
-    """Tell whether the new files are open, and the old ones closed: until then lines go to these."""
+    """Tell whether the new files are open and the old ones closed; until then, lines still go to the old files."""
     files = open_files(server.process.pid)
     return new <= files and not old & files
 
 
 def test_cannot_be_opened_again(serve: Servers, tmp_path: Path) -> None:
-    """A log whose folder is gone is told of in the old file, and SIGUSR1 is never the end."""
+    """If the folder of a log is gone, the old file gets an entry about it, and SIGUSR1 does not end the server."""
     folder = tmp_path / "folder"
     folder.mkdir()
     server = serve(APPLICATION, "--processes", "0", "--access-log", str(folder / "access.log"))

@@ -1,4 +1,4 @@
-"""Logs whose reader has stopped to read, or was never there: the server does not wait for it."""
+"""Logs whose reader has stopped reading, or never began: the server does not wait for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).with_name("application.py")
 REQUESTS = 2500
-"""Requests whose lines are more than twice what a pipe and the smallest queue hold together."""
+"""Number of requests whose lines are more than twice what a pipe and the smallest queue hold together."""
 SMALLEST = "--log-queue-bytes-max=64k"
 LINE = re.compile(r"^/id \?(\d+)-x{200}\.$", re.MULTILINE)
 LOST_LINES = re.compile(r"ADY405 error: (\d+) lines of the access log were lost")
@@ -30,33 +30,33 @@ ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
 
 
 class Pipe:
-    """A FIFO whose reader opens it, and reads, when the test tells it to."""
+    """A FIFO that is opened for reading, and read, when the test says so."""
 
     def __init__(self, path: Path) -> None:
-        """Make it, without a reader."""
+        """Make the FIFO, without a reader."""
         os.mkfifo(path)
         self.path = path
         self._descriptor: int | None = None
         self.text = ""
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return the pipe."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close the pipe."""
         if self._descriptor is not None:
             os.close(self._descriptor)
 
     def open(self) -> Self:
-        """Become its reader."""
+        """Open the FIFO for reading."""
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         return self
 
     def read(self) -> str:
-        """Read what is there, and return all that was read so far."""
+        """Read the bytes that have come, and return everything that was read so far."""
         assert self._descriptor is not None
         while select.select([self._descriptor], [], [], 0)[0]:
             taken = os.read(self._descriptor, 1 << 16).decode()
@@ -67,18 +67,18 @@ class Pipe:
 
 
 def ask(connection: Connection, page: str, count: int = REQUESTS) -> None:
-    """Ask for a page often."""
+    """Request a page many times."""
     for number in range(count):
         assert 200 == connection.get(f"{page}?{number}-{'x' * 200}").status
 
 
 def lost(pattern: re.Pattern[str], text: str) -> int:
-    """Return how many are said to be lost in all."""
+    """Return the sum of the losses that a log reports."""
     return sum(int(found) for found in pattern.findall(text))
 
 
 def is_there(port: int) -> bool:
-    """Tell whether somebody listens."""
+    """Tell whether a server listens at the port."""
     try:
         client.Connection(("127.0.0.1", port)).abort()
     except OSError:
@@ -87,7 +87,7 @@ def is_there(port: int) -> bool:
 
 
 def lines_lost(server: Server, log: str) -> int:
-    """Return what the metrics say."""
+    """Return the number of lost lines in the metrics."""
     found = ADMIN.search(server.log())
     assert found
     metrics = client.fetch((found[1], int(found[2])), "/metrics").body.decode()
@@ -98,7 +98,7 @@ def lines_lost(server: Server, log: str) -> int:
 @pytest.mark.parametrize("reader", ["stands", "comes"])
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_access_log(serve: Servers, tmp_path: Path, processes: str, reader: str) -> None:
-    """Every request is answered; lines that do not fit are counted, and the others whole and in order."""
+    """Every request is answered; lines that do not fit are counted, and all others are whole and in order."""
     with Pipe(tmp_path / "pipe") as pipe:
         if reader == "stands":
             pipe.open()
@@ -131,7 +131,7 @@ def test_access_log(serve: Servers, tmp_path: Path, processes: str, reader: str)
 @pytest.mark.parametrize("reader", ["stands", "comes"])
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, reader: str) -> None:
-    """Entries that do not fit are counted, and the count stands where they are missing."""
+    """Entries that do not fit are counted, and the log has their count at the place where they are missing."""
     with Pipe(tmp_path / "pipe") as pipe:
         if reader == "stands":
             pipe.open()
@@ -161,7 +161,7 @@ def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, re
 
 
 def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
-    """Neither log's reader keeps a server from its end; what is not written then is counted and told."""
+    """A reader that does not read delays no stop; lines that were not written are counted in the error log."""
     with Pipe(tmp_path / "pipe") as pipe:
         pipe.open()
         server = serve(APPLICATION, "--access-log", str(pipe.path), "--access-log-format", "%U %q.")
@@ -175,7 +175,7 @@ def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_stop_does_not_wait_for_the_error_log(serve: Servers, tmp_path: Path, port: int) -> None:
-    """A full error log does not delay a stop either, though its loss can be told nowhere."""
+    """A full error log does not delay a stop, although the loss of its entries cannot be reported anywhere."""
     with Pipe(tmp_path / "pipe") as pipe:
         flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", "1", "--control", "off"]
         server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)

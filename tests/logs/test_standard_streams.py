@@ -1,4 +1,4 @@
-"""An application that closes its standard streams: what is said on them goes to no client."""
+"""If an application closes its standard streams, output to them reaches no client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAYS = {
 @pytest.mark.parametrize("when", ["import", "request"])
 @pytest.mark.parametrize("way", WAYS)
 def test_closed(serve: Servers, way: str, when: str, captures: str) -> None:
-    """No connection has one of their numbers, and both logs go on where they went."""
+    """No connection gets the number of a closed stream, and both logs still go where they went before."""
     flags = [*WAYS[way], "--access-log", "-", "--access-log-format", "%m %U %q", "--capture-output", captures]
     env = {"CLOSES_STREAMS": "1"} if when == "import" else {}
     server = serve(APPLICATION, *flags, "--log-level", "debug", env=env)
@@ -36,7 +36,7 @@ def test_closed(serve: Servers, way: str, when: str, captures: str) -> None:
     connections = [server.connect(lint_answers=False) for _ in range(6)]
     try:
         for turn in range(3):
-            # Output that went to a client would stand before its next answer.
+            # Output that went to a client would come before the client's next answer.
             for page in ("/write-raw", "/print", "/errors", "/fail", f"/id?{turn}"):
                 for connection in connections:
                     assert connection.get(page).status == (500 if page == "/fail" else 200)
@@ -54,7 +54,7 @@ def test_closed(serve: Servers, way: str, when: str, captures: str) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_closed_from_the_start(serve: Servers, tmp_path: Path, processes: str) -> None:
-    """A server that is started without them has none, and nobody's socket takes their place."""
+    """If a server is started without standard streams, no socket gets their numbers."""
     log = tmp_path / "error.log"
     flags = ["--processes", processes, "--control", "off", "--error-log", str(log), "--bind", "127.0.0.1:0"]
     command = ["sh", "-c", 'exec "$@" 9>&2 <&- >&- 2>&-', "sh"]
@@ -66,7 +66,7 @@ def test_closed_from_the_start(serve: Servers, tmp_path: Path, processes: str) -
 
 
 def test_redirected(serve: Servers, tmp_path: Path) -> None:
-    """A file that an application puts in the place of standard error stays when the log is opened again."""
+    """If an application replaces standard error by a file, the file stays when the log is opened again."""
     log, own = tmp_path / "error.log", tmp_path / "own"
     server = serve(APPLICATION, "--processes", "0", "--error-log", str(log), log=log)
 

@@ -1,4 +1,4 @@
-"""The application that the workers of these tests serve: it says who they are, and dies in every way."""
+"""The application that the workers of these tests serve: its pages name the worker, or make it fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def who() -> str:
 
 
 def segfault() -> str:
-    """Read where nothing is."""
+    """Read from address 0, which is not mapped."""
     return str(ctypes.string_at(0))
 
 
@@ -40,13 +40,13 @@ def leave() -> str:
 
 
 def hold() -> str:
-    """Keep the interpreter for ever: `PyDLL` calls do not let go of it."""
+    """Keep the interpreter for ever: `PyDLL` calls do not release it."""
     ctypes.PyDLL(None).pause()
     return "never"
 
 
 def deadlock() -> str:
-    """Wait for a lock that nobody gives back."""
+    """Wait for a lock that is never released."""
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
@@ -74,7 +74,7 @@ def wait() -> str:
 
 
 def gate() -> str:
-    """Wait until the file is there that `GATE` names."""
+    """Wait until the file that `GATE` names exists."""
     deadline = time.monotonic() + 60
     while not Path(os.environ["GATE"]).exists() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -90,7 +90,7 @@ def spin() -> str:
 
 
 def masks() -> str:
-    """Start a program; return what it blocks or ignores, but for signals of the C library (nptl(7))."""
+    """Start a program; return the signals that it blocks or ignores, except the C library's own (nptl(7))."""
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, check=True).stdout  # noqa: S607
     fields = dict(line.split(":") for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn")))
     kept = int(fields["SigBlk"], 16) | int(fields["SigIgn"], 16)
@@ -98,7 +98,7 @@ def masks() -> str:
 
 
 def signals() -> str:
-    """Start a program for each signal that a server itself obeys; return by which ones they ended."""
+    """Start a program for each signal that a server obeys; return the signals that ended their programs."""
     ended = []
     for number in OBEYED:
         with subprocess.Popen(["sleep", "10"]) as program:  # noqa: S607
@@ -116,7 +116,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def handler(request: adyton.Request) -> str:
-    """Answer `/NAME` with what the function of that name returns."""
+    """Answer `/NAME` with the result of the function of that name."""
     return PAGES[request.path.removeprefix("/")]()
 
 

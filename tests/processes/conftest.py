@@ -39,7 +39,7 @@ def admin_of(server: Server) -> tuple[str, int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs: one that has ended and was not waited for does not."""
+    """Tell whether a process runs: a zombie does not."""
     try:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
@@ -62,19 +62,19 @@ class Crowd:
         self.control = control
 
     def order(self, *words: str) -> str:
-        """Give an order; return what is printed."""
+        """Give an order; return the printed text."""
         done = run(*words, "--control", str(self.control))
         assert 0 == done.returncode, done.stderr
         return done.stdout
 
     def refused(self, *words: str) -> str:
-        """Give an order that is refused; return the sentence."""
+        """Give an order that is refused; return the reason."""
         done = run(*words, "--control", str(self.control))
         assert 1 == done.returncode, done.stdout
         return done.stderr
 
     def status(self) -> Any:
-        """Return how the server stands."""
+        """Return the server's status."""
         return json.loads(self.order("status", "--json"))
 
     def pids(self) -> list[int]:
@@ -82,13 +82,14 @@ class Crowd:
         return [worker["pid"] for worker in self.status()["workers"] if worker["state"] == "serving"]
 
     def who(self) -> list[str]:
-        """Return process, number, count, generation and version of whoever answers."""
+        """Return process, number, count, generation and version of the worker that answers."""
         return self.server.fetch("/who").body.decode().split()
 
     def answers(self, page: str, workers: int) -> set[str]:
-        """Return what so many workers say, all differently.
+        """Return the different answers of so many workers.
 
-        Connections that are kept go to all of them, unless one gets no CPU while they are opened.
+        Connections that are kept are spread over all workers, unless a worker gets no CPU while they are
+        opened.
         """
         found: set[str] = set()
 

@@ -24,7 +24,7 @@ SIGNAL_S = 0.5
 HOLD_S_MAX = 300.0
 """Time that is longer than any test waits."""
 ended: list[str] = []
-"""How children have ended that were forked in `close()`."""
+"""How the children that were forked in `close()` have ended."""
 
 
 def note_end() -> None:
@@ -37,7 +37,7 @@ atexit.register(note_end)
 
 
 def fail() -> None:
-    """Raise what nobody expects."""
+    """Raise an exception that no code expects."""
     message = "the child fails"
     raise ValueError(message)
 
@@ -54,7 +54,7 @@ ENDS: dict[str, Callable[[], Any]] = {
 def fork(how: str) -> str:
     """Fork a child that ends in some way; return its status, and whether `atexit` has run there.
 
-    In the child it comes back if the child is to go back to the server.
+    In the child, the call returns if the child is to go back to the server's code.
     """
     child = os.fork()
     if child == 0:
@@ -109,7 +109,7 @@ def handle(_: str) -> str:
 
 
 def descriptors(_: str) -> str:
-    """Say which of the server's descriptors a child has: sockets and what it waits with."""
+    """Say which descriptors of the server a child has: sockets, and those with which the server waits."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -130,7 +130,7 @@ def descriptors(_: str) -> str:
 
 
 def keep(_: str) -> str:
-    """Leave a child behind that lives."""
+    """Leave a living child behind."""
     child = FORK.Process(target=time.sleep, args=(HOLD_S_MAX,))
     child.start()
     return str(child.pid)

@@ -1,4 +1,4 @@
-"""Load that never stops and forgives nothing: what fails is kept, with its reason."""
+"""Load that goes on until it is ended: every request that fails is noted, with the reason."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Load:
             thread.join()
 
     def run(self, seconds: float) -> None:
-        """Let it go on for so long."""
+        """Let the load go on for so many seconds."""
         time.sleep(seconds)
 
     def let_go(self) -> None:
-        """Have clients that are told to close not come back."""
+        """Have clients that are told to close their connection open no new one."""
         self._leave.set()
 
     def _ask(self, connection: http.client.HTTPConnection) -> bool:

@@ -55,7 +55,7 @@ def target(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("way", [("0",), ("1",), ("1", "--preload")], ids=" ".join)
 def test_typed(serve: Servers, target: Path, way: tuple[str, ...]) -> None:
-    """At the import, and later: in a process alone, in a worker, in one that was forked from a prototype."""
+    """`sys.argv` is the typed command line, at the import and later, in a process alone and in workers."""
     at_import, now = serve(target, "--processes", *way).fetch().json()
 
     assert at_import == now
@@ -64,7 +64,7 @@ def test_typed(serve: Servers, target: Path, way: tuple[str, ...]) -> None:
 
 
 def test_typed_with_sites(serve: Servers, target: Path, tmp_path: Path) -> None:
-    """In groups as well, also in one with a Python of its own."""
+    """`sys.argv` is the typed command line in groups, too, also in a group with a Python of its own."""
     file = tmp_path / "site.toml"
     python = tmp_path / "python"
     python.symlink_to(Path(sys.executable))

@@ -1,4 +1,4 @@
-"""The control socket takes orders from its own user; the admin listener tells monitors how things stand."""
+"""The control socket takes orders from its own user; the admin listener tells monitors the server's state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_status(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_threads_from_the_start(crowd: Callable[..., Crowd]) -> None:
-    """Workers that nobody has asked anything yet show the threads that they have."""
+    """Workers that have had no request yet show the number of their threads."""
     servers = crowd("--processes", "2", "--threads", "4")
     assert servers.settles(2)
 
@@ -76,7 +76,7 @@ def test_threads_from_the_start(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("page", ["deadlock", "hold"])
 def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
-    """The dump has the stacks of all threads of all workers, even of one that keeps the interpreter."""
+    """The dump has the stacks of all threads of all workers, even of a worker that keeps the interpreter."""
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     with servers.server.connect() as connection:
@@ -110,7 +110,7 @@ def test_dump_of_one_thread(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_dump_of_a_silent_worker(crowd: Callable[..., Crowd]) -> None:
-    """A worker that does not answer is named all the same."""
+    """A worker that does not answer is named in the dump all the same."""
     servers = crowd("--processes", "1")
     (pid,) = servers.pids()
     freeze(pid)
@@ -135,7 +135,7 @@ def test_stop_and_level(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_level_stays(crowd: Callable[..., Crowd]) -> None:
-    """Workers that come later log from the same level on, and so does another program of the supervisor."""
+    """A changed log level also holds for workers that start later, and for the supervisor's next program."""
     servers = crowd("--processes", "1")
     servers.order("log-level", "debug")
 
@@ -156,7 +156,7 @@ def test_level_stays(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Without a path the only server that runs is found; of two, one has to be named."""
+    """Without a path, an order finds the only server that runs; if two run, it has to name one."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     env = {"RUNTIME_DIRECTORY": str(folder)}
@@ -175,7 +175,7 @@ def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_left_by_the_killed(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A server removes what killed ones have left of theirs, and nothing else."""
+    """A server removes the control sockets that killed servers have left, and nothing else."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     nobody = 2**22  # No process has this number (proc(5), pid_max).
@@ -191,7 +191,7 @@ def test_left_by_the_killed(crowd: Callable[..., Crowd], tmp_path: Path) -> None
 
 
 def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A session of root, whose XDG_RUNTIME_DIR services do not have, finds what these have started."""
+    """A shell of root, which has XDG_RUNTIME_DIR, finds servers that were started as services, without it."""
     servers = crowd("--control", "auto", "--processes", "1")
     shell = {"XDG_RUNTIME_DIR": str(tmp_path)} if os.geteuid() == 0 else {}
     told = run("status", env=shell)
@@ -204,7 +204,7 @@ def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None
 
 
 def test_others_may_not(crowd: Callable[..., Crowd]) -> None:
-    """The socket is its owner's alone, and whoever gets at it all the same is told so."""
+    """Only its owner may use the control socket; another user who can connect is refused with a reason."""
     servers = crowd("--processes", "1")
 
     assert 0o600 == stat.S_IMODE(servers.control.stat().st_mode)
@@ -235,7 +235,7 @@ def as_nobody(control: Path, text: str) -> str:
                 while data := connection.recv(65536):
                     os.write(write_end, data)
         finally:
-            # Whatever happens: else the tests themselves would go on in this process, too.
+            # Whatever happens, the child ends here: otherwise it would go on with the tests, too.
             os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end) as stream:
@@ -258,8 +258,8 @@ def test_head(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_admin(crowd: Callable[..., Crowd]) -> None:
-    """Liveness, readiness and metrics; no orders; readiness fails first when the server stops."""
-    # The delay is so long that all requests meanwhile are asked in time; SIGQUIT ends it.
+    """The admin listener has probes and metrics, but takes no orders; in a stop, readiness fails first."""
+    # The delay is so long that all requests of this test come in time; SIGQUIT ends it.
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "60s")
     address = admin_of(servers.server)
     assert servers.settles(2)
@@ -300,7 +300,7 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Numbers that monitors look at are counted: waits, connections, bytes, workers and files."""
+    """The numbers that monitors look at are right: waits, connections, bytes, workers and files."""
     (tmp_path / "file.txt").write_text("a file", encoding="ascii")
     flags = ["--threads", "2", "--static", f"/static={tmp_path}", "--admin", "127.0.0.1:0"]
     gate = tmp_path / "gate"
@@ -317,7 +317,7 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         kept = [stack.enter_context(servers.server.connect()) for _ in range(8)]
         for connection in kept:
             connection.send(request("/gate"))
-        # Two threads are inside; the others wait for at least so long.
+        # Two threads are inside; the other six wait at least as long as this pause.
         assert until(lambda: 6 == servers.status()["total"]["queue_length"])
         time.sleep(0.05)
         gate.touch()
@@ -348,7 +348,7 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_drains(crowd: Callable[..., Crowd]) -> None:
-    """A draining server is not ready, yet serves; then it takes no connections; running requests end."""
+    """A draining server is not ready, but serves for a while; then it only finishes running requests."""
     # The second thread is for requests that still come.
     flags = ["--threads", "2", "--admin", "127.0.0.1:0", "--drain-delay", "8s"]
     servers = crowd("--processes", "1", *flags)
@@ -372,13 +372,13 @@ def test_drains(crowd: Callable[..., Crowd]) -> None:
                 return True
 
         assert until(refused)
-        assert is_alive(worker), "what runs is waited for"
+        assert is_alive(worker), "running requests are waited for"
     servers.server.signal(signal.SIGTERM)
     assert 0 == servers.server.wait()
 
 
 def test_admin_hosts(crowd: Callable[..., Crowd]) -> None:
-    """A page that has come by a name of its own learns nothing (DNS rebinding); probes are for all."""
+    """A page that asks by its own site's name learns nothing (DNS rebinding); any client may send probes."""
     names = "one.example,two.example"
     servers = crowd("--processes", "1", "--admin", "127.0.0.1:0", "--admin-hosts", names)
     address = admin_of(servers.server)
@@ -414,7 +414,7 @@ def test_admin_token(crowd: Callable[..., Crowd], host: str) -> None:
 
 
 def test_admin_without_token(crowd: Callable[..., Crowd]) -> None:
-    """At an address that others can reach, only probes are answered without one."""
+    """Without a token, only probes are answered at an address that other machines can reach."""
     servers = crowd("--processes", "1", "--admin", "0.0.0.0:0")
     address = ("127.0.0.1", admin_of(servers.server)[1])
 
@@ -427,7 +427,7 @@ def test_admin_without_token(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
-    """Whoever fills the admin listener with connections keeps nobody from giving orders, nor from asking."""
+    """A client that fills the admin listener with connections keeps no other from orders or questions."""
     servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
     address = admin_of(servers.server)
     with contextlib.ExitStack() as stack:
@@ -436,14 +436,14 @@ def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
             silent.sendall(b"GET /status HTTP/1.1\r\nHost: " if number % 2 else b"")
         servers.order("status")
 
-        # Monitors can ask there, too: slow clients give way.
+        # Monitors can ask the admin listener, too: slow clients give way.
         assert 200 == client.fetch(address, "/livez").status
         servers.order("stop")
         assert 0 == servers.server.wait()
 
 
 def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """While many wait for a reload, all else is answered; those who are too many are told so."""
+    """While clients wait for a reload, other questions are answered, and further reloads are refused."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -470,7 +470,7 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A client that waits for an answer when the server stops gets one before the server is gone."""
+    """A client that waits for an answer when the server stops gets its answer before the server is gone."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -487,7 +487,7 @@ def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
-    """A new worker gets its part of connections that were kept alive before it was there."""
+    """A new worker gets its part of connections that were kept alive before it was started."""
     servers = crowd("--processes", "1")
     with Load(servers.server.port, "/who", keeping=12, opening=0) as load:
         assert until(lambda: len(load.answers) > 100)
@@ -497,7 +497,8 @@ def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
             workers = servers.status()["workers"]
             return min(worker["connections"] for worker in workers) if len(workers) == 2 else 0
 
-        # Nine are not more than half as many again as the six of each: the worker that has them keeps them.
+        # Nine connections are not more than one and a half times the even share of six: the worker that has
+        # them keeps them.
         assert until(lambda: fewest() >= 3)
     assert [] == load.failures
 
@@ -517,12 +518,13 @@ def test_uneven_for_a_moment(crowd: Callable[..., Crowd]) -> None:
             connection.abort()
 
         assert until(lambda: any(connection.get("/who").closing for connection in kept))
-    # Five looks, a second apart, have found it so; the clock of a look is in whole milliseconds.
+    # Five looks, a second apart, have found the connections uneven; the clock of a look is in whole
+    # milliseconds.
     assert time.monotonic() - since > 3.9
 
 
 def test_even_load(crowd: Callable[..., Crowd]) -> None:
-    """Connections go to all workers: the kernel alone would give one twice as many."""
+    """Connections go evenly to all workers: the kernel alone would give one twice as many as another."""
     servers = crowd("--processes", "4")
     assert servers.settles(4)
     ratios: list[float] = []
@@ -568,7 +570,7 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
-    """Programs get an object at each look."""
+    """`adyton top --json` prints a JSON object at each look."""
     servers = crowd("--processes", "1")
     command = [*adyton("top"), "--json", "--control", str(servers.control)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as top:
@@ -582,7 +584,7 @@ def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("words", [["status"], ["dump"], ["top"], ["top", "--json"]], ids=" ".join)
 def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> None:
-    """A reader that has seen enough, like `head`, is told nothing of a fault."""
+    """If the reader of the output leaves, as `head` does, no fault is reported."""
     servers = crowd("--processes", "1")
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -595,7 +597,7 @@ def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> No
 
 
 class ManyWorkers(http.server.BaseHTTPRequestHandler):
-    """Answers what a server with thirty workers would, at its control socket."""
+    """Answers like a server with thirty workers, at its control socket."""
 
     protocol_version = "HTTP/1.1"
 
@@ -630,7 +632,7 @@ def many_workers(control: Path) -> Iterator[None]:
 
 
 def test_top_on_a_terminal(tmp_path: Path) -> None:
-    """Each look fits onto the terminal, however many workers there are and although its size changes."""
+    """Each look fits onto the terminal, however many workers there are, and also after a resize."""
     control = tmp_path / "control.sock"
     command = [*adyton("top"), "--control", str(control)]
     master, slave = pty.openpty()
@@ -641,7 +643,7 @@ def test_top_on_a_terminal(tmp_path: Path) -> None:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def looks() -> list[str]:
-        """Return what was drawn, but for what may not be whole yet."""
+        """Return the looks that were drawn, except the last, which may not be whole yet."""
         with contextlib.suppress(BlockingIOError):
             shown.extend(os.read(master, 1 << 16))
         return shown.decode().replace("\r\n", "\n").split("\x1b[H\x1b[2J")[1:-1]
@@ -654,7 +656,7 @@ def test_top_on_a_terminal(tmp_path: Path) -> None:
         try:
             assert until(lambda: len(looks()) >= 1)
             resize(60)
-            # The next look may have been drawn before, and not been read.
+            # The next look may have been drawn before the change of the size, and not been read.
             drawn = len(looks())
             assert until(lambda: len(looks()) >= drawn + 2)
             wide, narrow = looks()[0], looks()[drawn + 1]
@@ -676,7 +678,7 @@ NOTHING_HIDDEN = "document.documentElement.scrollWidth <= innerWidth"
 
 
 def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """The admin listener's page shows what happens, needs nothing from elsewhere, and has no errors."""
+    """The admin listener's page shows the server's state, loads nothing from elsewhere, and has no errors."""
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
     host, port = admin_of(servers.server)
     assert servers.settles(2)
@@ -705,7 +707,7 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert "5xx/s" in browser.text()
         browser.look("admin")
         browser.driver.set_window_size(400, 1000)
-        # On a telephone, tables that are too wide are moved by themselves.
+        # On a telephone, a table that is too wide scrolls by itself, without the page.
         assert until(lambda: browser.driver.execute_script(f"return innerWidth < 600 && {NOTHING_HIDDEN}"))
         browser.look("admin-narrow")
         assert [] == browser.problems()

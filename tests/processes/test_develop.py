@@ -1,4 +1,4 @@
-"""`--reload` and `--touch-reload`: what changes on the disk is served, and a browser shows it."""
+"""`--reload` and `--touch-reload`: changed files are served, and a browser shows them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def handler(request):
 
 
 def rewrite(file: Path, text: str) -> None:
-    """Give a file another text at once: nobody who looks meanwhile finds a part of it."""
+    """Replace a file's text at once: no reader finds only a part of the new text."""
     whole = file.with_suffix(".new")
     whole.write_text(text, encoding="utf-8")
     whole.replace(file)
 
 
 def test_touched(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A file that appears, and one that is changed, are a reload each."""
+    """A file that appears causes a reload, and so does a file that changes."""
     touch = tmp_path / "touch"
     servers = crowd("--processes", "1", "--touch-reload", str(touch))
     touch.touch()
@@ -79,7 +79,7 @@ WAITS = "waiting until one of its files changes"
 
 @contextmanager
 def developing(target: Path, *flags: str, python: Path = Path(sys.executable)) -> Iterator[Log]:
-    """Serve a file that may be wrong; it is ended in the end."""
+    """Serve a file that may be wrong, and end the server afterwards."""
     always = ["--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"]
     read_end, write_end = os.pipe()
     command = [str(python), *adyton("serve", str(target), *always, *flags)[1:]]
@@ -106,7 +106,7 @@ def assert_serves_right(log: Log) -> None:
 @pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_first_version_fails(tmp_path: Path, wrong: str, flags: list[str]) -> None:
-    """A first version with a fault is shown, and waited for: the next one is served."""
+    """If the first version fails, its fault is shown, and the next version is waited for and served."""
     target, module = tmp_path / "page.py", tmp_path / "wrong_module.py"
     target.write_text(WRONG[wrong], encoding="utf-8")
     module.write_text("TITLE = (\n", encoding="utf-8")
@@ -133,7 +133,7 @@ raise ValueError("slow and wrong")
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
 def test_changed_while_it_fails(tmp_path: Path, flags: list[str]) -> None:
-    """A change that comes while the version before it fails to start is tried, and not waited for again."""
+    """A change that comes while the version before it fails to start is tried without a further change."""
     target, begun, goes_on = tmp_path / "page.py", tmp_path / "begun", tmp_path / "goes_on"
     target.write_text(WRONG["syntax"], encoding="utf-8")
     with developing(target, *flags) as log:
@@ -175,7 +175,7 @@ def test_changed_while_it_is_imported(tmp_path: Path, flags: list[str]) -> None:
 
 
 def test_application_in_its_environment(tmp_path: Path) -> None:
-    """An application in the folder of its virtual environment is no part of what is installed there."""
+    """An application in the folder of its virtual environment is watched, unlike installed packages."""
     place = tmp_path / "project"
     venv.create(place, symlinks=True)
     packages = sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)})
@@ -190,7 +190,7 @@ def test_application_in_its_environment(tmp_path: Path) -> None:
 
 
 def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A change in a module that is imported shows on the page; a wrong one harms nothing."""
+    """A change in an imported module shows on the page; a change that fails leaves the page as it was."""
     target, module = tmp_path / "page.py", tmp_path / "texts.py"
     target.write_text(PAGE.format(module="texts"), encoding="utf-8")
     module.write_text("TITLE = 'first'\n", encoding="utf-8")
@@ -243,7 +243,7 @@ def handler(request):
 
 
 def test_pages_only(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """The script is in pages of HTML, and everything else is as the application made it."""
+    """The reloading script is added to pages of HTML; all other answers are as the application made them."""
     target = tmp_path / "site.py"
     target.write_text(WSGI, encoding="utf-8")
     servers = crowd("--processes", "1", "--reload", target=target)
@@ -257,7 +257,7 @@ def test_pages_only(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_pages_of_handlers(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A page may be text or bytes; bytes of which nobody says what they are are none."""
+    """A handler's page of HTML may be text or bytes; bytes without a content type do not count as HTML."""
     target = tmp_path / "site.py"
     target.write_text(HANDLER, encoding="utf-8")
     servers = crowd("--processes", "1", "--reload", target=target)
@@ -276,7 +276,7 @@ def test_pages_of_handlers(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     ],
 )
 def test_not_in_production(bind: str, why: str) -> None:
-    """Where others could connect it is refused, by themselves or through a server in front."""
+    """`--reload` is refused at an address that others could reach, directly or through a server in front."""
     done = run("serve", str(APPLICATION), "--reload", "--bind", bind)
 
     assert 2 == done.returncode
@@ -293,7 +293,7 @@ RAISES = {
 
 @pytest.mark.parametrize("kind", RAISES)
 def test_traceback_in_development(crowd: Callable[..., Crowd], tmp_path: Path, kind: str) -> None:
-    """A traceback begins in the application, and not in what development puts around it."""
+    """A traceback begins in the application, and not in the code that `--reload` puts around it."""
     target = tmp_path / "site.py"
     target.write_text(RAISES[kind], encoding="utf-8")
     server = crowd("--processes", "1", "--reload", target=target).server
@@ -306,7 +306,7 @@ def test_traceback_in_development(crowd: Callable[..., Crowd], tmp_path: Path, k
 
 
 def test_not_as_a_service() -> None:
-    """A unit file that was copied with its flags is refused, too."""
+    """`--reload` is refused in a service, too, for example in a unit file that was copied with its flags."""
     words = ("serve", str(APPLICATION), "--reload", "--bind", "127.0.0.1:0")
     managed = run(*words, env={"NOTIFY_SOCKET": "/run/systemd/notify"})
     dropped = run(*words, "--user", "nobody")

@@ -45,7 +45,7 @@ def start(serve: Servers, way: str, name: str = "application") -> Server:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
-    """However a child comes back, it ends there, as a program does; the parent answers, once."""
+    """However a child comes back to the server, it ends there, as a program does; only the parent answers."""
     server = start(serve, way, interface)
     for how, status in STATUS.items():
         with server.connect() as connection:
@@ -53,7 +53,7 @@ def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
             assert f"before {status}" == connection.get(f"/items/{how}").body.decode(), how
             assert b"closing soon" == connection.get(f"/closing/{how}").body
             assert status == connection.get("/closed").body.decode(), how
-    # An answer of a child would have come before the next one.
+    # An answer of a child would have come before the answer to the next request.
     log = server.log()
 
     assert 3 == log.count("ValueError: the child fails"), log
@@ -63,7 +63,7 @@ def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
 
 @pytest.mark.parametrize("way", ["threads", "worker"])
 def test_from_a_thread_of_the_application(serve: Servers, way: str) -> None:
-    """On such a thread the interpreter ends the child, by its own rules: with 0, even after an exception."""
+    """If a thread of the application forks, Python itself ends the child: with 0, even after an exception."""
     server = start(serve, way)
     for how in ("return", "raise", "_exit"):
         expected = "9" if how == "_exit" else "0"
@@ -73,7 +73,7 @@ def test_from_a_thread_of_the_application(serve: Servers, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_signals(serve: Servers, way: str) -> None:
-    """SIGTERM ends a child, or does what the child has set; the server is not told to stop."""
+    """SIGTERM ends a child, or calls the handler that the child has set, and does not stop the server."""
     server = start(serve, way)
     for _ in range(5):
         assert str(-signal.SIGTERM) == server.fetch("/terminate").body.decode()
@@ -84,7 +84,7 @@ def test_signals(serve: Servers, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_descriptors(serve: Servers, way: str) -> None:
-    """A child has none of the server's sockets, connections included, nor what the server waits with."""
+    """A child has none of the server's sockets and connections, nor the descriptors with which it waits."""
     server = start(serve, way)
     with server.connect() as first, server.connect() as second:
         second.send(request("/fork/return"))

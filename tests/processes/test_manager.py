@@ -1,4 +1,4 @@
-"""Service managers, containers and other users: told what they want to know, and held to what they say."""
+"""The server under a service manager, in a container, and with workers of another user."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[st
 
 
 def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None:
-    """The manager is told: ready, reloading, ready again, stopping; and all is well in between."""
+    """The manager hears ready, reloading, ready again and stopping, and in between that all is well."""
     name, systemd = manager
     servers = crowd("--processes", "1", env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000"})
     ready = systemd.hear("READY")
@@ -80,7 +80,7 @@ def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None
         beats = [systemd.hear("WATCHDOG") and time.monotonic() for _ in range(4)]
         return beats[-1] - beats[0] < 3 * 0.4
 
-    # On a machine that does much else, the supervisor may not get the CPU when it should say it.
+    # On a machine that does much else, the supervisor may not get the CPU when it should report.
     assert any(is_in_time() for _ in range(5))
 
     servers.server.signal(signal.SIGHUP)
@@ -97,7 +97,7 @@ def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None
 @pytest.mark.parametrize("more", [[], ["--bind", "127.0.0.1:0"]], ids=["alone", "beside an address"])
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_sockets_from_outside(serve: Servers, processes: str, more: list[str]) -> None:
-    """Sockets of `LISTEN_FDS` are listened at, and connections that came before the server are served."""
+    """The server listens at the sockets of `LISTEN_FDS`, and serves connections that came before it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         early = socket.create_connection(("127.0.0.1", port))
@@ -119,7 +119,7 @@ def test_sockets_from_outside(serve: Servers, processes: str, more: list[str]) -
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_socket_activation(serve: Servers, port: int, processes: str) -> None:
-    """A socket that systemd opens is listened at, and the connection that started the server is served."""
+    """The server listens at a socket that systemd has opened, and serves the connection that started it."""
     activate = ["/usr/bin/systemd-socket-activate", f"--listen=127.0.0.1:{port}"]
     # The tool passes only those variables of its own environment that are named.
     kept = [f"--setenv={name}" for name in ("PATH", "HOME", "ADYTON_PROCESSES") if name in os.environ]
@@ -184,7 +184,7 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
     log, access = tmp_path / "error.log", tmp_path / "access.log"
-    # No other user may pass the folder of this test: the worker does not come so far as to serve.
+    # No other user may enter the folder of this test, so the worker fails before it serves.
     done = run(*ALONE, "--user", "nobody", "--error-log", str(log), "--access-log", str(access))
 
     assert 0 != done.returncode
@@ -203,7 +203,7 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
 
 @pytest.fixture
 def privileged_port() -> Iterator[int]:
-    """Give a port that only root may listen at, if it is root that asks."""
+    """Give a port; if the tests run as root, a port that only root may listen at."""
     if os.geteuid() != 0:
         yield 0
         return
@@ -213,7 +213,7 @@ def privileged_port() -> Iterator[int]:
 
 @pytest.mark.parametrize("group", [None, "daemon"])
 def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group: str | None) -> None:
-    """Workers are another user for good, with its groups and none of root's, and the supervisor is not."""
+    """Workers become another user for good, with its groups and none of root's; the supervisor stays root."""
     if os.geteuid() != 0:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
@@ -241,7 +241,7 @@ def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group:
 
 
 def may_connect(path: Path, group: int) -> bool:
-    """Tell whether a process of the user nobody with this group alone can connect to a unix socket."""
+    """Tell whether a process of user `nobody`, with this group alone, can connect to a unix socket."""
     child = os.fork()
     if child == 0:
         refused = True
@@ -258,7 +258,7 @@ def may_connect(path: Path, group: int) -> bool:
 
 
 def test_socket_of_a_group(serve: Servers, open_folder: Path) -> None:
-    """With rights for its group, a unix socket is for a proxy in the group of the workers, and no others."""
+    """A unix socket with rights for its group is open to a proxy in the workers' group, and to no others."""
     if os.geteuid() != 0:
         return  # only root can be somebody else
     path, group = open_folder / "socket", grp.getgrnam("daemon").gr_gid
@@ -295,7 +295,7 @@ RAN_AS = [
 def test_variables_of_the_other_user(
     serve: Servers, open_folder: Path, before: list[str], user: list[str], said: str
 ) -> None:
-    """Workers of another user have its home and its name, and those that were it already what they had."""
+    """Workers that become another user have its home and name; workers of that user keep what they had."""
     if os.geteuid() != 0:
         return  # only root can be somebody else
     (open_folder / "whose.py").write_text(WHOSE, encoding="utf-8")
@@ -308,7 +308,7 @@ def test_variables_of_the_other_user(
 
 
 def test_root_that_may_not() -> None:
-    """Root that has lost the right to become somebody else is not told that root has it."""
+    """If root has lost the right to become another user, the message does not say that only root may."""
     if os.geteuid() != 0:
         return  # only root can lose it
     command = ["setpriv", "--bounding-set=-setgid", *adyton(*ALONE, "--user", "nobody", "--control", "off")]
@@ -321,7 +321,7 @@ def test_root_that_may_not() -> None:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Give a folder that everybody may enter, as pytest's own may not be."""
+    """Give a folder that everybody may enter, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -330,7 +330,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize("static", [True, False])
 def test_folder_that_is_not_for_others(open_folder: Path, static: bool) -> None:  # noqa: FBT001
-    """A folder that the other user may not read is named, and nothing serves a part of what was asked."""
+    """If the other user may not read a folder, the message names it, and the server does not start."""
     if os.geteuid() != 0:
         return  # only root can be somebody else
     folder = open_folder / "static"
@@ -353,7 +353,7 @@ def test_folder_that_is_not_for_others(open_folder: Path, static: bool) -> None:
     ],
 )
 def test_application_that_is_not_for_others(open_folder: Path, flags: list[str], sentence: str) -> None:
-    """Of an application in a folder that the other user may not enter it is said who may not enter what."""
+    """If the other user may not enter the application's folder, the message names the user and the folder."""
     if os.geteuid() != 0:
         return  # only root can be somebody else
     folder = open_folder / "closed"
@@ -374,7 +374,7 @@ def test_application_that_is_not_for_others(open_folder: Path, flags: list[str],
     ],
 )
 def test_what_may_not_be_looked_at(open_folder: Path, target: str, flags: list[str], sentence: str) -> None:
-    """Of what is in a folder that may not be entered nobody says that it is not there."""
+    """A file or folder inside a folder that may not be entered is not reported as missing."""
     (open_folder / "app.py").write_text("def application(environ, start_response): ...\n", encoding="utf-8")
     (open_folder / "closed").mkdir(mode=0)
     command = adyton("check", target, *flags)
@@ -391,7 +391,7 @@ def test_what_may_not_be_looked_at(open_folder: Path, target: str, flags: list[s
 
 
 def as_nobody(*arguments: str, cwd: Path = Path("/")) -> subprocess.CompletedProcess[str]:
-    """Run `adyton arguments...` with workers of another user, who may enter all that leads to the server."""
+    """Run `adyton arguments...` with workers of another user, who may enter the folders above the server."""
     command = where(
         "755", closed_folders(APPLICATION), adyton(*arguments, "--user", "nobody", "--control", "off")
     )
@@ -401,7 +401,7 @@ def as_nobody(*arguments: str, cwd: Path = Path("/")) -> subprocess.CompletedPro
 
 
 def test_python_that_is_not_for_others() -> None:
-    """A Python that the other user may not read is named, before anything is started."""
+    """If the other user may not read this Python, the message names it before anything is started."""
     if os.geteuid() != 0:
         return  # only root can make a namespace
     library = Path(os.__file__).resolve().parent
@@ -445,7 +445,7 @@ def test_wrong(flags: list[str], status: int, sentence: str) -> None:
 
 @pytest.mark.parametrize("name", ["MAX_REQUESTS", "TOUCH_RELOAD", "NICE", "MEMORY_LIMIT"])
 def test_without_workers(name: str) -> None:
-    """With 0 processes, what only workers have is refused, unless it means nothing."""
+    """With 0 processes, a setting that only workers have is refused."""
     flags = ["serve", str(APPLICATION), "--processes", "0", "--bind", "127.0.0.1:0", "--control", "off"]
     done = run(*flags, env={f"ADYTON_{name}": "7m" if name == "MEMORY_LIMIT" else "7"})
 
@@ -454,7 +454,7 @@ def test_without_workers(name: str) -> None:
 
 
 def test_first_process(serve: Servers, tmp_path: Path) -> None:
-    """As process 1 of a container it buries everybody's children, and stops when it is told to."""
+    """As process 1 of a container, the server reaps orphaned processes, and stops when it is told to."""
     if os.geteuid() != 0:
         return  # only root can make a namespace
     program = tmp_path / "orphans.py"

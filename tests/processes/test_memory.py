@@ -1,4 +1,4 @@
-"""A worker that the kernel kills because memory is short: others serve on, and the log says what it was."""
+"""A worker that the kernel kills because memory is short: others serve on, and the log gives the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 BYTES_MAX = 400 << 20
 """Room for a supervisor and two workers, and for a few pieces of 64 MiB beside."""
 CLIENTS = 5
-"""Clients, each with one request under way, so that a worker's death fails no more of them."""
+"""Clients, each with one request under way: the death of a worker fails at most so many requests."""
 
 
 @contextlib.contextmanager
@@ -36,7 +36,8 @@ def bounded(pids: list[int]) -> Iterator[bool]:
         return
     try:
         if not (group / limit).exists():
-            # The machine has version 2 of control groups, and nobody has handed down the controller.
+            # The machine has version 2 of control groups, and the memory controller is not delegated to these
+            # tests.
             yield False
             return
         (group / limit).write_text(str(BYTES_MAX), encoding="ascii")
@@ -51,14 +52,14 @@ def bounded(pids: list[int]) -> Iterator[bool]:
 
 
 def is_removed(group: Path) -> bool:
-    """Remove a control group, which works as soon as nobody is in it."""
+    """Remove a control group, which works as soon as no process is in it."""
     with contextlib.suppress(OSError):
         group.rmdir()
     return not group.exists()
 
 
 def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
-    """The log and the metrics tell the kernel's reason from any other SIGKILL."""
+    """The log and the metrics tell a kill for want of memory from any other SIGKILL."""
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     supervisor = servers.server.process.pid
@@ -80,7 +81,7 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
         before = len(load.answers)
 
         assert until(lambda: len(load.answers) > before + 10)
-    # The growth of the second worker may be too much for the first one's successor, and so on.
+    # The second worker's growth may in turn get the first one's successor killed, and so on.
     log = servers.server.log()
     assert log.count("ADY312") == log.count(why)
     assert len(load.failures) <= CLIENTS * log.count(why), (load.failures, log)

@@ -76,7 +76,7 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_heap_is_frozen(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Imported objects are not looked at by the collector of each worker, which would copy their pages."""
+    """The garbage collector of a worker does not look at imported objects: that would copy their pages."""
     target = tmp_path / "hooked.py"
     target.write_text(HOOKS, encoding="utf-8")
     frozen = []
@@ -134,7 +134,7 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [["--preload"], []], ids=["preload", "import"])
 def test_thread_of_the_import(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
-    """A thread that the import starts is in no forked worker, which is said; others have it."""
+    """A thread that the import starts does not run in forked workers, as the log says; others have it."""
     target = tmp_path / "threaded.py"
     target.write_text(STARTS_THREAD, encoding="utf-8")
     server = crowd("--processes", "1", *flags, target=target).server
@@ -174,7 +174,7 @@ def test_hook_that_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_hooks_that_fail_at_the_end(serve: Servers, tmp_path: Path, processes: str) -> None:
-    """All hooks of a worker that stops run, and each that fails is one entry of the log."""
+    """All hooks of a worker that stops run, and each hook that fails is one entry of the log."""
     target = tmp_path / "hooked.py"
     target.write_text(FAILS_TWICE, encoding="utf-8")
     server = serve(target, "--processes", processes, "--control", "off", "--log-format", "json")
@@ -246,7 +246,7 @@ time.sleep(600)
 """
 
 PROMPT_S = 25.0
-"""Longest end that waits for nothing; one that waits for code that hangs takes at least 30 s."""
+"""The longest stop that waits for nothing; a stop that waits for code that hangs takes at least 30 s."""
 
 
 def imports(target: Path) -> int:
@@ -264,7 +264,7 @@ def is_there(pid: int) -> bool:
 
 
 def test_hung_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """An import that never ends does not outlive what wants it: the next version, or the server."""
+    """An import that never ends is ended when the next version comes, or when the server stops."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -284,7 +284,7 @@ def test_hung_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """An import that ignores the order to say where it is gets no second one: it is killed."""
+    """An import that ignores the order to say where it is gets no second order: it is killed."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -323,7 +323,7 @@ def processes_of(target: Path) -> list[int]:
     """Return the processes that were started with this application."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
-        # One may end while it is looked at.
+        # A process may end while this loop looks at it.
         with contextlib.suppress(OSError):
             if str(target).encode() in file.read_bytes():
                 found.append(int(file.parent.name))
@@ -332,7 +332,7 @@ def processes_of(target: Path) -> list[int]:
 
 @pytest.mark.parametrize(("when", "fork"), AT_FORK)
 def test_hung_fork(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
-    """A fork that never ends keeps the server from nothing: it stops, and leaves no process behind."""
+    """A fork that never ends does not keep the server from stopping, and no process is left behind."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -376,7 +376,7 @@ os.register_at_fork(after_in_parent=in_parent, after_in_child=in_child)
 
 @pytest.mark.parametrize("way", ["stop", "startup-timeout"])
 def test_hung_fork_of_an_unknown_worker(crowd: Callable[..., Crowd], tmp_path: Path, way: str) -> None:
-    """A worker ends with the process that has forked it, although neither could say which one it is."""
+    """A worker ends with the process that has forked it, although the supervisor has heard of neither."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8") + "imported_by = os.getpid()\n"
     target.write_text(text, encoding="utf-8")
@@ -399,7 +399,7 @@ def test_hung_fork_of_an_unknown_worker(crowd: Callable[..., Crowd], tmp_path: P
 @pytest.mark.long
 @pytest.mark.parametrize(("when", "fork"), AT_FORK)
 def test_hung_fork_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
-    """A worker that is not forked in time is given up, with the place where it hangs; the old one stays."""
+    """A worker that is not forked in time is given up; the log says where it hangs; the old worker stays."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -440,7 +440,7 @@ def test_threads_of_an_import(crowd: Callable[..., Crowd], tmp_path: Path) -> No
 
 
 def test_not_started(tmp_path: Path) -> None:
-    """An application that cannot be imported ends the server, with its traceback, once."""
+    """An application that cannot be imported ends the server, and its traceback is printed once."""
     target = tmp_path / "application.py"
     target.write_text("1 / 0\n", encoding="utf-8")
     done = run(*["serve", str(target), "--preload", "--processes", "2", "--bind", "127.0.0.1:0"])

@@ -1,4 +1,4 @@
-"""Refusals by the server itself are counted by cause, and told by default: once a minute for each."""
+"""Refusals by the server itself are counted by cause, and logged by default: once a minute for each cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 class Refused(NamedTuple):
-    """A request, what is answered, how that is counted, and the setting that is named."""
+    """A request, the status of its answer, the cause that is counted, and the setting that the log names."""
 
     data: bytes
     status: int
@@ -49,7 +49,7 @@ def counted(servers: Crowd, cause: str) -> int:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.cause)
 def test_refusals(crowd: Callable[..., Crowd], case: Refused) -> None:
-    """The first is told at once, the others together; at the end nothing is left untold."""
+    """The first refusal is logged at once, later ones together, and at the end all have been logged."""
     timeouts = ["--header-timeout", "200ms", "--body-idle-timeout", "200ms"]
     limits = ["--processes", "1", "--body-bytes-max", "50", "--admin", "127.0.0.1:0"]
     servers = crowd(*limits, *timeouts)
@@ -82,12 +82,13 @@ def application(environ, start_response):
     "case", [case for case in CASES if "body" in case.cause], ids=lambda case: case.cause
 )
 def test_in_a_stream(crowd: Callable[..., Crowd], tmp_path: Path, case: Refused) -> None:
-    """A body that the application reads itself is counted like one that the server reads."""
+    """A body that the application reads itself is counted like a body that the server reads."""
     target = tmp_path / "reads.py"
     target.write_text(READS, encoding="utf-8")
     flags = ["--processes", "1", "--stream-body", "--body-bytes-max", "50", "--body-idle-timeout", "200ms"]
     servers = crowd(*flags, "--admin", "127.0.0.1:0", target=target)
-    # The length that a head announces is refused before the application is called, and that of chunks is not.
+    # A Content-Length that is too large is refused before the application is called; chunks are refused while
+    # the application reads them.
     data = POST + b"Transfer-Encoding: chunked\r\n\r\n40\r\n" if case.status == 413 else case.data
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(data)

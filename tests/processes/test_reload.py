@@ -71,7 +71,7 @@ def test_pace(crowd: Callable[..., Crowd], tmp_path: Path, pace: str, most: int)
         return [worker["state"] for worker in servers.status()["workers"]].count("starting")
 
     assert until(lambda: most == starting())
-    # More would begin at once, if they did.
+    # If more workers were started, they would begin at once.
     time.sleep(0.5)
     assert most == starting()
 
@@ -80,7 +80,7 @@ def test_pace(crowd: Callable[..., Crowd], tmp_path: Path, pace: str, most: int)
 
 
 def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """SIGHUP serves what is in the file now; both workers have it when `adyton reload` comes back."""
+    """After SIGHUP the new file is served; when `adyton reload` returns, both workers serve it."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)
@@ -125,7 +125,7 @@ except FileExistsError:
 
 
 def test_version_for_one_worker(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A version that starts only once is no reload that never ends: what serves is said; it heals itself."""
+    """If a version starts in one worker only, the reload reports that, and ends once the other can start."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)
@@ -165,8 +165,8 @@ def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         first = connection.get("/who")
-        # The order is a signal, not a program that takes its time: the connection idles for five seconds at
-        # most.
+        # A signal gives the order, because a program would take its time, and the connection idles for five
+        # seconds at most.
         servers.server.signal(signal.SIGHUP)
         servers.server.wait_for_log("generation 2 serves in all 1 workers")
         time.sleep(0.5)
@@ -179,7 +179,7 @@ def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program(crowd: Callable[..., Crowd]) -> None:
-    """SIGUSR2 puts the supervisor's program, as it is on the disk now, into its own place; nobody notices."""
+    """SIGUSR2 replaces the supervisor's program by the one that is on the disk now; no client notices."""
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
     assert servers.settles(2)
     before = servers.pids()
@@ -216,12 +216,12 @@ def test_own_program_answers(crowd: Callable[..., Crowd]) -> None:
 
 
 def process_start(pid: int) -> str:
-    """Return when a process began, in ticks since the machine did: `exec` leaves that as it is."""
+    """Return when a process began, in ticks since the machine was started: `exec` does not change that."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
 
 
 def test_reload_with_a_worker_less(crowd: Callable[..., Crowd]) -> None:
-    """A reload does not wait for a worker that is given up, which takes connections for seconds."""
+    """A reload does not wait for a worker that is given up, and still takes connections for seconds."""
     servers = crowd("--processes", "1")
 
     def took_ms() -> int:
@@ -238,7 +238,7 @@ def test_reload_with_a_worker_less(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program_keeps_bounds(crowd: Callable[..., Crowd]) -> None:
-    """However many workers there are when the program is replaced: they stay, and so do the bounds."""
+    """When the program is replaced, all workers stay, whatever their number, and so do the bounds."""
     servers = crowd("--processes", "2", "--min-processes", "2")
     assert servers.settles(2)
     servers.server.signal(signal.SIGTTOU)
@@ -253,7 +253,7 @@ def test_own_program_keeps_bounds(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program_keeps_deaths(crowd: Callable[..., Crowd]) -> None:
-    """Why workers have ended is known after the program was replaced, too."""
+    """The reasons why workers have ended are still known after the program was replaced."""
     servers = crowd("--processes", "1", "--max-requests", "5")
     for _ in range(6):
         servers.who()
@@ -265,7 +265,7 @@ def test_own_program_keeps_deaths(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
-    """A number that was low when the program was replaced is not the most that there may be."""
+    """A number of workers that was low when the program was replaced may grow again afterwards."""
     servers = crowd("--processes", "2", "--min-processes", "1", "--threads", "2")
     servers.server.signal(signal.SIGTTOU)
     assert servers.settles(1)
@@ -278,7 +278,7 @@ def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program_refuses(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A failure of the new program is found out before the change: the old one serves on."""
+    """A failure of the new program is found out before the change: the old program serves on."""
     folder, log = tmp_path / "site", tmp_path / "error.log"
     folder.mkdir()
     target = folder / "application.py"
@@ -287,14 +287,14 @@ def test_own_program_refuses(crowd: Callable[..., Crowd], tmp_path: Path) -> Non
     folder.rename(tmp_path / "elsewhere")
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log(
-        "cannot take this one's place, which goes on: it ends with status 2; the reason stands above"
+        "cannot take over, and this one goes on: it ends with status 2; the reason stands above"
     )
 
     servers.server.wait_for_log(re.escape(f"there is no {target} in the current folder"))
     assert servers.settles(1)
 
 
-#: Python runs it first of all: the process that tries the program out waits while a file is there.
+#: Python runs this code first: the process that tries the program out waits while a file exists.
 HESITATE = """
 import os, sys, time
 from pathlib import Path
@@ -307,7 +307,7 @@ if "succeed" in sys.orig_argv and "trial" in sys.orig_argv:
 
 
 def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Return the file that a trial waits for the end of, and the environment in which it does."""
+    """Return a file that holds up a trial while the file exists, and the environment for that."""
     hold = folder / "hold"
     hold.touch()
     (folder / "sitecustomize.py").write_text(HESITATE.format(hold), encoding="utf-8")
@@ -316,7 +316,7 @@ def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
 
 @pytest.mark.parametrize("event", ["reload", "crash"])
 def test_own_program_waits(crowd: Callable[..., Crowd], tmp_path: Path, event: str) -> None:
-    """A reload or replacement that begins while a new program is tried out ends before it takes over."""
+    """A reload or replacement that begins during a program's trial ends before the program takes over."""
     hold, environment = hesitating(tmp_path)
     slow = tmp_path / "slow.py"
     slow.write_text(TEXT + "\ntime.sleep(1)\n", encoding="utf-8")
@@ -344,7 +344,7 @@ def test_own_program_hangs(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     hold, environment = hesitating(tmp_path)
     servers = crowd("--processes", "1", env=environment)
     servers.server.signal(signal.SIGUSR2)
-    servers.server.wait_for_log("which goes on: it is not ready after 30 s", timeout_s=60)
+    servers.server.wait_for_log("this one goes on: it is not ready after 30 s", timeout_s=60)
     hold.unlink()
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log("the supervisor is version")
@@ -370,7 +370,7 @@ def test_signals_of_the_application(crowd: Callable[..., Crowd], tmp_path: Path)
 
 
 def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """SIGUSR1 has all workers go on in a new file of the old name, for programs that rename it."""
+    """After SIGUSR1, all workers write to a new file of the old name, for programs that rename logs."""
     log, renamed = tmp_path / "access.log", tmp_path / "access.log.1"
     servers = crowd("--processes", "2", "--access-log", str(log), "--access-log-format", "%U")
     assert servers.settles(2)
@@ -387,13 +387,13 @@ def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> N
 
 
 def has_opened_again(pid: int, file: Path, renamed: Path) -> bool:
-    """Tell whether a process has the file open that has this name now, and no longer the one that had it."""
+    """Tell whether a process has the present `file` open, and no longer the renamed one."""
     names = open_files(pid)
     return file in names and renamed not in names
 
 
 def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> None:
-    """While the old worker still has a connection that idles, new connections are answered by the new one."""
+    """While the old worker still has an idle connection, new connections are answered by the new worker."""
     servers = crowd("--processes", "1")
 
     def are_answered_meanwhile() -> bool:
@@ -404,12 +404,12 @@ def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> Non
             has_ended, _, _ = select.select([kept.socket], [], [], 0)
             return not has_ended
 
-    # On a machine that does much else, the old one may be gone before it was looked.
+    # On a machine that does much else, the old worker may be gone before this test has looked.
     assert any(are_answered_meanwhile() for _ in range(3))
 
 
 def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> None:
-    """A reload is over when nobody who connects meets the old version, not when the new one can be met."""
+    """A reload is over when no new connection meets the old version, not when the new one begins to serve."""
     servers = crowd("--processes", "1")
     (old,) = servers.pids()
     freeze(old)
@@ -427,7 +427,7 @@ def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> Non
 
 
 def test_opened_again_in_a_prototype(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """After SIGUSR1 nobody has the renamed file open, not even the process that workers are forked from."""
+    """After SIGUSR1 no process has the renamed file open, not even the one that workers are forked from."""
     log, old = tmp_path / "error.log", tmp_path / "old.log"
     servers = crowd("--processes", "1", "--preload", "--error-log", str(log), log=log)
     supervisor = servers.server.process.pid
@@ -441,7 +441,7 @@ def test_opened_again_in_a_prototype(crowd: Callable[..., Crowd], tmp_path: Path
 
 
 def test_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """After SIGUSR1 supervisor and workers write to the file that has the name now."""
+    """After SIGUSR1 supervisor and workers write to the new file under the old name."""
     log, old = tmp_path / "error.log", tmp_path / "old.log"
     servers = crowd("--processes", "2", "--error-log", str(log), target=TALKS, log=log)
     log.rename(old)

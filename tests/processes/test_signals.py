@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from support.server import Server, Servers
 
-#: Whoever hears of a signal says so on standard output.
+#: A handler that is called says so on standard output.
 APPLICATION = """
 import os, signal, threading
 from pathlib import Path
@@ -141,7 +141,7 @@ def test_handler_that_fails(started: Callable[..., Server], threads: str) -> Non
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_lost_handlers_are_told(started: Callable[..., Server], way: tuple[str, ...], threads: str) -> None:
-    """Of the server's own signals the log says, once each, that no handler of the application runs."""
+    """For each of the server's own signals the log says once that the application's handler does not run."""
     server = started(way, threads, HANDLED="SIGTERM SIGINT SIGUSR1")
     server.fetch("/set?SIGTERM" if threads == "1" else "/")
     lost = {"SIGTERM", "SIGINT"} | ({"SIGUSR1"} if way == ("0",) else set())
@@ -155,7 +155,7 @@ def test_lost_handlers_are_told(started: Callable[..., Server], way: tuple[str, 
 
 
 def test_a_wakeup_of_the_application(started: Callable[..., Server], target: Path) -> None:
-    """Where the application hears of signals by itself, the log says that its handlers may wait."""
+    """If the application calls `signal.set_wakeup_fd` itself, the log says that its handlers may wait."""
     wakeup = "import socket\nours = socket.socketpair()\nours[1].setblocking(False)\n"
     wakeup += "signal.set_wakeup_fd(ours[1].fileno())\n"
     target.write_text(APPLICATION + wakeup, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A worker that gives no sign of life is named, not counted on, and replaced."""
+"""A worker that gives no sign of life is named in the log, does not count as serving, and is replaced."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def ready(servers: Crowd) -> Response:
 
 
 def state_of(servers: Crowd, pid: int) -> str:
-    """Return how a worker stands, if it is still there."""
+    """Return the state of a worker, if it is still there."""
     states = {worker["pid"]: worker["state"] for worker in servers.status()["workers"]}
     return str(states.get(pid))
 
 
 def test_stopped(crowd: Callable[..., Crowd]) -> None:
-    """A stopped worker is replaced while others serve; made to run again, it says where it was."""
+    """A stopped worker is replaced while other workers serve; once it runs again, it says where it was."""
     servers = crowd("--processes", "2", *SOON)
     servers.server.may_crash = True
     assert servers.settles(2)
@@ -53,7 +53,7 @@ def test_stopped(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_stopped_and_continued(crowd: Callable[..., Crowd]) -> None:
-    """While nobody else serves the server is not ready; a worker that is heard again serves on."""
+    """While the only worker is silent, the server is not ready; a worker that is heard again serves on."""
     servers = crowd("--processes", "1", "--heartbeat-timeout", "30s", "--admin", "127.0.0.1:0")
     (pid,) = servers.pids()
     assert until(lambda: ready(servers).status == 200)

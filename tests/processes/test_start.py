@@ -1,4 +1,4 @@
-"""Failures while workers start: the old version serves on, and the next one is not held up."""
+"""Failures while workers start: the old version serves on, and the next version is not held up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = APPLICATION.read_text(encoding="utf-8")
 
 REFUSED = "the new version does not start; the old one serves on"
 
-#: Whoever imports it says who it is, and hangs.
+#: A process that imports this notes its number, and hangs.
 HANGS = """
 import os, time
 from pathlib import Path
@@ -40,7 +40,7 @@ threading.Thread.start = refuse
 """
 
 
-#: Becomes another program.
+#: Ignores SIGCHLD, and becomes another program.
 IGNORES_CHILDREN = """
 import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -49,7 +49,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def versions(servers: Crowd) -> set[str]:
-    """Return what both workers serve."""
+    """Return the versions that both workers serve."""
     return {answer.split()[4] for answer in servers.answers("/who", 2)}
 
 
@@ -72,7 +72,7 @@ def test_folder_is_gone(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_folder_behind_a_link(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """The current folder may be a link, as deployments make them: a reload follows it where it leads then."""
+    """If the current folder is a link, as in many deployments, a reload follows it to its new target."""
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "site_of.py").write_text(version(number), encoding="utf-8")
@@ -104,11 +104,11 @@ def test_next_version_does_not_wait(crowd: Callable[..., Crowd], tmp_path: Path)
 
 
 def test_late_version_is_not_tried_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Of a version that is given up because it takes too long, no second worker is started."""
+    """If a version is given up because it takes too long to start, no second worker of it is started."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", "--startup-timeout", "15s", target=target)
-    servers.server.may_crash = True  # One that is given up says where it hangs.
+    servers.server.may_crash = True  # A worker that is given up says where it hangs.
     assert servers.settles(2)
     # The import hangs only once.
     once = f"if not os.path.exists(__file__ + '.seen'):\n{'    '.join(HANGS.splitlines(keepends=True))}"
@@ -123,7 +123,7 @@ def test_late_version_is_not_tried_again(crowd: Callable[..., Crowd], tmp_path: 
 
 
 def test_worker_without_threads(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A worker that cannot have its threads does not take the place of one that has them."""
+    """A worker that cannot start its threads does not take the place of a worker that has them."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", "--threads", "2", target=target)
@@ -136,7 +136,7 @@ def test_worker_without_threads(crowd: Callable[..., Crowd], tmp_path: Path) -> 
 
 
 def test_alone_when_it_starts(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A worker whose supervisor is killed while it is imported ends, too: nobody would know of it."""
+    """If the supervisor is killed while a worker imports the application, the worker ends, too."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "1", target=target)
@@ -151,7 +151,7 @@ def test_alone_when_it_starts(crowd: Callable[..., Crowd], tmp_path: Path) -> No
 
 
 def test_children_ignored_before(serve: Servers) -> None:
-    """The end of workers is noticed also where SIGCHLD was ignored by whoever has started the server."""
+    """The end of workers is noticed even if the program that has started the server ignores SIGCHLD."""
     command = [
         *adyton("serve"),
         str(APPLICATION),
@@ -174,7 +174,7 @@ def test_children_ignored_before(serve: Servers) -> None:
 def test_children_ignored_by_the_application(
     crowd: Callable[..., Crowd], tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
-    """An application that has SIGCHLD ignored when it is imported gets its workers, and they are replaced."""
+    """If the import of the application ignores SIGCHLD, its workers are started and replaced all the same."""
     target = tmp_path / "application.py"
     target.write_text(f"{TEXT}\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n", encoding="utf-8")
     servers = crowd("--processes", "2", *flags, target=target)

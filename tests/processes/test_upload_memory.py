@@ -1,4 +1,4 @@
-"""Many large uploads at once take little memory: what there is no room for goes into files, in any number."""
+"""Many large uploads at once take little memory: bodies for which there is no room go into files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 PIECE = b"x" * (256 << 10)
 ABOVE_IDLE_MAX = 256 * MIB
-"""Memory that uploads may take beyond what the server has before they come, in all of its processes."""
+"""Memory that uploads may take, in all processes of the server, beyond the memory before they come."""
 
 APPLICATION = '''
 """Counts bodies."""
@@ -44,7 +44,7 @@ class Upload:
     answer: bytearray = field(default_factory=bytearray)
 
     def go_on(self) -> int:
-        """Send or read what is possible; return what to wait for, or 0 at the end."""
+        """Send or read as much as possible; return the event to wait for, or 0 at the end."""
         if self.left > 0:
             self.left -= self.socket.send(PIECE[: self.left])
             return selectors.EVENT_WRITE if self.left else selectors.EVENT_READ
@@ -69,7 +69,7 @@ def run_all(uploads: list[Upload]) -> None:
 
 
 def memory(pids: list[int], name: str) -> int:
-    """Return a field of proc(5)'s status of processes in bytes, added up."""
+    """Return the sum of a field of `/proc/PID/status` over these processes, in bytes."""
     total = 0
     for pid in pids:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
@@ -81,10 +81,11 @@ def memory(pids: list[int], name: str) -> int:
     ("number", "size"), [(40, 20 * MIB), pytest.param(500, 20 * MIB, marks=pytest.mark.long)]
 )
 def test_memory(serve: Servers, tmp_path: Path, number: int, size: int) -> None:
-    """Uploads that come at the same time end right, and the processes' peak is not far above idle."""
+    """Uploads at the same time are answered right, and the processes' peak memory is not far above idle."""
     (tmp_path / "counting.py").write_text(APPLICATION, encoding="utf-8")
     control = tmp_path / "control.sock"
-    # The defaults: as many processes and threads as the server chooses. All may wait on the disk at once.
+    # The defaults: as many processes and threads as the server chooses. All bodies may wait on the disk at
+    # once.
     env = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": "", "ADYTON_BODY_FILES_BYTES_MAX": str(number * size)}
     server = serve("counting:application", "--control", str(control), cwd=tmp_path, env=env)
     pids = [worker["pid"] for worker in status(control)["workers"]]
@@ -101,5 +102,5 @@ def test_memory(serve: Servers, tmp_path: Path, number: int, size: int) -> None:
 
     assert {str(size).encode()} == {bytes(upload.answer).rpartition(b"\r\n\r\n")[2] for upload in uploads}
     assert pids == [worker["pid"] for worker in status(control)["workers"]]
-    # The peak of each is the kernel's own count.
+    # The kernel itself counts the peak of each process.
     assert memory(pids, "VmHWM") - idle < ABOVE_IDLE_MAX

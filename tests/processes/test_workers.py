@@ -1,4 +1,4 @@
-"""A supervisor starts its workers, replaces those that end, says why, and stops them."""
+"""A supervisor starts its workers, replaces workers that end, says why they ended, and stops them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_number_from_the_platform(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_alone(serve: Servers) -> None:
-    """With 0 processes this one serves, and has no place among others."""
+    """With 0 processes the process that was started serves itself, and has no place among workers."""
     server = serve(APPLICATION, "--processes", "0")
 
     assert 500 == server.fetch("/who").status
@@ -90,7 +90,7 @@ def test_count(
     ],
 )
 def test_count_within_bounds(serve: Servers, flags: list[str], line: str) -> None:
-    """The default count is moved between the bounds that are given; the banner says them, and why."""
+    """The default number is moved into the given bounds; the banner shows the bounds, and the reason."""
     one = str(min(os.sched_getaffinity(0)))
     alone = ["--bind", "127.0.0.1:0", "--control", "off", "--processes", "auto", *flags]
     server = serve.start(["taskset", "-c", one, *adyton("serve", str(APPLICATION), *alone)])
@@ -110,7 +110,7 @@ def test_count_of_cpus(serve: Servers) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
 def test_stop(crowd: Callable[..., Crowd], tmp_path: Path, number: signal.Signals) -> None:
-    """The supervisor ends with status 0, and so do its workers; nothing is left of either."""
+    """The supervisor ends with status 0, and so do its workers; no process is left."""
     gate = tmp_path / "gate"
     servers = crowd("--processes", "2", env={"GATE": str(gate)})
     assert servers.settles(2)
@@ -121,7 +121,7 @@ def test_stop(crowd: Callable[..., Crowd], tmp_path: Path, number: signal.Signal
         servers.server.signal(number)
 
         if number != signal.SIGQUIT:
-            servers.server.wait_for_log("stopping when what runs is done")
+            servers.server.wait_for_log("stopping when running requests are done")
             gate.touch()
             assert b"passed" == connection.receive().body
     assert 0 == servers.server.wait()
@@ -131,7 +131,7 @@ def test_stop(crowd: Callable[..., Crowd], tmp_path: Path, number: signal.Signal
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_stop_under_load(serve: Servers, processes: str) -> None:
-    """Clients that keep their connections have every request answered, and are told that it was the last."""
+    """In a stop, clients with kept connections get every answer, and are told which is the last."""
     server = serve(APPLICATION, "--processes", processes)
     with Load(server.port, "/wait", keeping=16, opening=0) as load:
         assert until(lambda: len(load.answers) > 16)
@@ -143,7 +143,7 @@ def test_stop_under_load(serve: Servers, processes: str) -> None:
 
 
 FAST_S = 25.0
-"""Longest end that waits for nothing; one that waits for a request that hangs takes at least 30 s."""
+"""The longest stop that waits for nothing; a stop that waits for a request that hangs takes at least 30 s."""
 
 
 def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
@@ -167,7 +167,7 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signa
         assert servers.has_inside(1)
         servers.server.signal(number)
         # Two signals that come at the same time are one.
-        servers.server.wait_for_log("stopping when what runs is done")
+        servers.server.wait_for_log("stopping when running requests are done")
         time.sleep(0.3)
         servers.server.signal(number)
 
@@ -176,7 +176,7 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signa
 
 
 def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A group gets what it is sent once twice, if somebody in it passes that on: nothing is cut."""
+    """A signal to a process group that a process in it passes on, too, counts once: no request is cut."""
     gate = tmp_path / "gate"
     servers = crowd("--processes", "1", env={"GATE": str(gate)})
     with servers.server.connect() as connection:
@@ -187,7 +187,7 @@ def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         servers.server.signal(signal.SIGTERM)
         servers.server.signal(signal.SIGINT)
         servers.server.signal(signal.SIGCONT)
-        servers.server.wait_for_log("stopping when what runs is done")
+        servers.server.wait_for_log("stopping when running requests are done")
         gate.touch()
 
         assert b"passed" == connection.receive().body
@@ -209,7 +209,7 @@ def test_stop_twice(crowd: Callable[..., Crowd]) -> None:
         assert starts == servers.status()["starts"]
         servers.server.signal(signal.SIGQUIT)
         assert 0 == servers.server.wait()
-    assert 1 == servers.server.log().count("stopping when what runs is done")
+    assert 1 == servers.server.log().count("stopping when running requests are done")
     assert "panicked" not in servers.server.log()
 
 
@@ -293,7 +293,7 @@ def test_lines_of_the_dead(crowd: Callable[..., Crowd], tmp_path: Path, end: str
 
 
 def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A supervisor with lines for a pipe whose reader has gone does not wait for another, who gets them."""
+    """A supervisor with lines for a pipe without a reader does not wait; the next reader gets the lines."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -301,7 +301,7 @@ def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) ->
     pid = servers.pids()[0]
 
     def holds_back() -> bool:
-        """Stop the worker, if it has a line then that it has not written."""
+        """Stop the worker; tell whether it has a line then that it has not written."""
         assert 200 == servers.server.fetch("/who").status
         freeze(pid)
         if not select.select([reader], [], [], 0)[0]:
@@ -358,7 +358,7 @@ def test_killed(crowd: Callable[..., Crowd]) -> None:
         before = len(load.answers)
         assert until(lambda: len(load.answers) > before + 100)
 
-    # Each of six clients can have been inside the one that was killed.
+    # Each of the six clients can have been inside the worker that was killed.
     assert len(load.failures) <= 6 * 3, load.failures
     assert [] == load.turned_away
     assert 3 == servers.status()["deaths"]["killed"]
@@ -383,7 +383,7 @@ def test_killed_before_it_accepts(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A worker that somebody sends SIGTERM finishes what it does, and another one serves meanwhile."""
+    """A worker that another program sends SIGTERM finishes its requests; another worker serves meanwhile."""
     gate = tmp_path / "gate"
     servers = crowd("--processes", "1", "--log-level", "debug", env={"GATE": str(gate)})
     (before,) = servers.pids()
@@ -395,7 +395,7 @@ def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
             rf"ADY328 warning: worker 1 \(process {before}\) was told to end by a signal"
         )
 
-        # The worker still takes connections that were made before it was told.
+        # The worker still takes connections that were made before it was told to end.
         assert until(lambda: str(before) != servers.who()[0])
         gate.touch()
         assert b"passed" == connection.receive().body
@@ -404,7 +404,8 @@ def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert servers.settles(1)
 
 
-#: Whoever starts the tests may ignore signals, which the server would inherit; a new session is a group, too.
+#: The program that starts the tests may ignore signals, which the server would inherit; a new session is a
+#: process group, too.
 FRESH = ["env", "--default-signal", "setsid"]
 
 
@@ -418,7 +419,7 @@ def fresh(serve: Servers, tmp_path: Path, *flags: str, env: dict[str, str] | Non
 
 @pytest.mark.parametrize("flags", [["0"], ["1"], ["1", "--preload"]])
 def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
-    """A program that an application starts hears every signal: the server's handling is its own affair."""
+    """A program that an application starts gets every signal: it does not inherit the server's handling."""
     server = fresh(serve, tmp_path, "--processes", *flags).server
 
     assert b"" == server.fetch("/masks").body
@@ -428,7 +429,7 @@ def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) 
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]])
 def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
-    """A signal that only a supervisor obeys does nothing to a worker, and blocks nothing in it."""
+    """A signal that only a supervisor obeys does nothing to a worker, and workers block no signal."""
     servers = fresh(serve, tmp_path, "--processes", "1", *flags)
     before = servers.pids()
     for number in {*OBEYED, signal.SIGTTIN, signal.SIGTTOU} - {signal.SIGTERM}:
@@ -442,7 +443,7 @@ def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str])
 
 
 def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
-    """Ctrl-C comes to the whole group: the workers leave the stop to the supervisor, and finish what runs."""
+    """Ctrl-C comes to the whole group: workers leave the stop to the supervisor, and finish requests."""
     gate = tmp_path / "gate"
     servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "60s", env={"GATE": str(gate)})
     assert servers.settles(2)
@@ -454,10 +455,10 @@ def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
         gate.touch()
 
         assert b"passed" == connection.receive().body
-        # Until the delay is over, nobody has begun to stop.
+        # Until the delay is over, no process has begun to stop.
         assert int(servers.who()[0]) in pids
         assert pids == servers.pids()
-    servers.server.wait_for_log("stopping when what runs is done")
+    servers.server.wait_for_log("stopping when running requests are done")
     # A second signal that comes within 100 ms is the first one, passed on.
     time.sleep(0.2)
     servers.server.signal(signal.SIGTERM)
@@ -483,7 +484,7 @@ def handler(request):
 
 
 def test_told_and_failed(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A worker that was told to end and then fails has not left by itself."""
+    """A worker that was told to end and then fails does not count as one that left by itself."""
     target = tmp_path / "fails.py"
     target.write_text(FAILS_AT_ITS_END, encoding="utf-8")
     servers = crowd("--processes", "1", target=target)
@@ -498,7 +499,7 @@ def test_told_and_failed(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["access", "error"])
 def test_full_disk(tmp_path: Path, name: str) -> None:
-    """A log that cannot be written costs its lines, which is said where it can be, and no request."""
+    """If a log cannot be written, its lines are lost, and that is reported elsewhere; no request fails."""
     path = tmp_path / "socket"
     flags = ["serve", str(APPLICATION), "--bind", f"unix:{path}", "--processes", "2"]
     flags += [f"--{name}-log", "/dev/full", "--control", str(tmp_path / "control")]
@@ -547,7 +548,7 @@ def test_hung(crowd: Callable[..., Crowd]) -> None:
         connection.send(request("/hold"))
         log = servers.server.wait_for_log("worker 1 is replaced: a request in it does not end")
 
-        # Already now, and not only when it is killed: the call may return before that.
+        # The log has it already now, and not only when the worker is killed: the call may return before that.
         assert "in hold" in log
         assert until(lambda: who_if_anybody(servers) not in {before, ""})
     servers.server.wait_for_log("was killed: it had not finished 1 s after it was told to")
@@ -555,7 +556,7 @@ def test_hung(crowd: Callable[..., Crowd]) -> None:
 
 
 def who_if_anybody(servers: Crowd) -> str:
-    """Return the process that answers; a request inside one that is being ended gets no answer."""
+    """Return the process that answers; an empty text if the worker was ended before it answered."""
     try:
         return servers.who()[0]
     except (NoResponseError, ConnectionResetError, BrokenPipeError):
@@ -601,7 +602,7 @@ def test_limits(crowd: Callable[..., Crowd], flags: list[str], page: str, count:
 
 
 def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
-    """A worker that was replaced because a request in it does not end has not ended for a reload."""
+    """If a worker was replaced because a request in it does not end, its end is counted under `limit`."""
     servers = crowd("--processes", "1", "--request-timeout", "1s", "--graceful-timeout", "1s")
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(request("/deadlock"))
@@ -612,7 +613,7 @@ def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_memory_limit(crowd: Callable[..., Crowd]) -> None:
-    """An allocation above the memory limit is an error of the request, and of nobody else."""
+    """An allocation above the memory limit fails its own request, and no other."""
     servers = crowd("--processes", "1", "--memory-limit", "3g")
 
     assert b"MemoryError" == servers.server.fetch("/allocate").body
@@ -620,7 +621,7 @@ def test_memory_limit(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_memory_limit_without_room_for_threads() -> None:
-    """A limit without room for the stacks of all threads is refused by its name, with one that would do."""
+    """A memory limit without room for all stacks is refused, and the message has one that would do."""
     flags = ["--processes", "1", "--threads", "100", "--memory-limit", "100m", "--bind", "127.0.0.1:0"]
     done = run("serve", str(APPLICATION), "--control", "off", *flags)
 
@@ -631,7 +632,7 @@ def test_memory_limit_without_room_for_threads() -> None:
 
 
 def test_nice(crowd: Callable[..., Crowd]) -> None:
-    """Workers give way to the supervisor."""
+    """With `--nice`, workers have a lower priority than the supervisor."""
     servers = crowd("--processes", "1", "--nice", "5")
     own = os.getpriority(os.PRIO_PROCESS, servers.server.process.pid)
 
@@ -639,7 +640,7 @@ def test_nice(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_scale(crowd: Callable[..., Crowd]) -> None:
-    """SIGTTIN is one more worker and SIGTTOU one less, without losing a request; one stays."""
+    """SIGTTIN adds a worker and SIGTTOU takes one away, but never the last, and no request is lost."""
     servers = crowd("--processes", "1")
     with Load(servers.server.port, "/who") as load:
         servers.server.signal(signal.SIGTTIN)
@@ -706,7 +707,7 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]])
 def test_forged_hello(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
-    """A worker that names another process as itself is not believed: a supervisor of root would end it."""
+    """A worker that claims to be another process is not believed: root's supervisor would end that one."""
     target = tmp_path / "forger.py"
     target.write_text(FORGER, encoding="utf-8")
     servers = crowd("--processes", "1", *flags, target=target)
@@ -738,7 +739,7 @@ def test_forged_sources(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_program_has_no_workers(tmp_path: Path) -> None:
-    """A program that serves its own application is told that it cannot have them."""
+    """A program that serves its own application is told that it cannot have workers."""
     program = tmp_path / "program.py"
     program.write_text("import adyton\nadyton.serve(lambda request: 'x', max_requests=5)\n", encoding="utf-8")
     command = [adyton()[0], str(program)]
@@ -748,7 +749,7 @@ def test_program_has_no_workers(tmp_path: Path) -> None:
 
 
 def test_demand(crowd: Callable[..., Crowd]) -> None:
-    """While requests wait for a thread there are more workers, up to the most that are allowed."""
+    """While requests wait for a thread, workers are added, up to the number that is allowed."""
     servers = crowd("--processes", "1", "--max-processes", "2", "--threads", "2")
     assert servers.settles(1)
     with Load(servers.server.port, "/wait", keeping=16, opening=0) as load:
@@ -774,7 +775,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("page", "limits", "cause"), FAULTS, ids=[page for page, *_ in FAULTS])
 def test_faults_under_load(crowd: Callable[..., Crowd], page: str, limits: list[str], cause: str) -> None:
-    """Whatever a request does to its worker, others are served meanwhile, and in the end all is well."""
+    """Whatever a request does to its worker, others are served, and in the end all workers serve."""
     servers = crowd("--processes", "2", *limits)
     servers.server.may_crash = True
     assert servers.settles(2)
@@ -787,7 +788,8 @@ def test_faults_under_load(crowd: Callable[..., Crowd], page: str, limits: list[
 
         assert until(lambda: len(load.answers) > before + 10)
 
-    # At the worst all clients were inside, and those that came before the worker had stopped accepting.
+    # In the worst case all clients were inside, and so were later ones, until the worker had stopped
+    # accepting.
     assert len(load.failures) <= 10, load.failures
     assert [] == load.turned_away
     assert servers.settles(2)

@@ -1,4 +1,4 @@
-"""Tells what reached the application: the rules are about what must not, too."""
+"""Reports every request that has reached the application, because the rules also say which must not reach it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 seen: list[str] = []
-"""Methods and raw targets of all requests since `/seen` was last asked."""
+"""Methods and raw targets of all requests since the last request for `/seen`."""
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with what was asked, or do what the path says."""
+    """Answer with a description of the request, or do what the path asks for."""
     path = environ["PATH_INFO"]
     if path == "/seen":
         said = json.dumps(seen)
@@ -24,7 +24,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     if path == "/unread":
         return _answer(start_response, json.dumps({"path": path}))
     if path == "/first":
-        # The answer is on its way before anything was read.
+        # The answer begins before any of the body is read.
         return _read_after(environ, start_response)
     body = environ["wsgi.input"].read()
     return _answer(start_response, json.dumps(_told(environ, body)))

@@ -1,4 +1,4 @@
-"""One server for all rules."""
+"""One server that the tests of all rules share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ APPLICATION = Path(__file__).with_name("application.py")
 
 
 PATIENT = "--linger-timeout=30s"
-"""A timeout with which a client that stands still for seconds does not count as one that sends for ever."""
+"""A linger timeout so long that the server waits even for a client that pauses for seconds while it sends."""
 
 
 @pytest.fixture(scope="session")
 def server(serve_session: Servers) -> Server:
-    """Serve the telling application with default settings, but for a time."""
+    """Serve the reporting application with default settings, except for the linger timeout."""
     return serve_session(APPLICATION, PATIENT)
 
 
 @pytest.fixture(scope="session")
 def application() -> Path:
-    """Return the file of the telling application, to be served with other settings."""
+    """Return the file of the reporting application, to be served with other settings."""
     return APPLICATION

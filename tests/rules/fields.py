@@ -10,17 +10,17 @@ FIELDS_MAX = 100
 
 
 def with_lines(*lines: bytes) -> bytes:
-    """Return a GET with a Host and these lines after it."""
+    """Return a GET with a Host field followed by these lines."""
     return b"\r\n".join([b"GET / HTTP/1.1", b"Host: localhost", *lines, b"", b""])
 
 
 def with_host(value: bytes) -> bytes:
-    """Return a GET with this Host."""
+    """Return a GET with this value of Host."""
     return b"GET / HTTP/1.1\r\nHost: " + value + b"\r\n\r\n"
 
 
 def numbered(count: int, size: int = 0) -> list[bytes]:
-    """Return so many different fields, each with a value of `size` bytes."""
+    """Return this many different fields, each with a value of `size` bytes."""
     return [b"X-%d: %b" % (number, b"v" * size) for number in range(count)]
 
 

@@ -11,7 +11,7 @@ SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def post(*lines: bytes, body: bytes = b"", start: bytes = b"POST / HTTP/1.1") -> bytes:
-    """Return a POST with these field lines and the body as it is."""
+    """Return a POST with these field lines, followed by the body as given."""
     return b"\r\n".join([start, b"Host: localhost", *lines, b"", b""]) + body
 
 
@@ -21,12 +21,12 @@ def coded(value: bytes) -> bytes:
 
 
 def length(value: bytes) -> bytes:
-    """Return a POST with this Content-Length and five bytes."""
+    """Return a POST with this Content-Length and a body of five bytes."""
     return post(b"Content-Length: " + value, body=b"hello")
 
 
 def stream(body: bytes) -> bytes:
-    """Return a chunked POST with the body as it is."""
+    """Return a POST with Transfer-Encoding: chunked, followed by the body as given."""
     return post(CHUNKED, body=body)
 
 

@@ -20,7 +20,7 @@ def get(target: bytes, host: bytes = b"localhost") -> bytes:
 
 
 def long_target(line_bytes: int) -> bytes:
-    """Return a target that makes the whole line, CRLF included, so long."""
+    """Return a target with which the whole line, CRLF included, has this length."""
     return b"/" + b"a" * (line_bytes - len(b"GET / HTTP/1.1\r\n"))
 
 

@@ -1,4 +1,4 @@
-"""Rules 38 to 42: what every answer of the server itself looks like."""
+"""Rules 38 to 42: properties of every answer that the server itself makes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ERRORS = [
 
 
 def answer(server: Server, data: bytes) -> Response:
-    """Return the answer to bytes that are no good request."""
+    """Return the answer to bytes that are not a valid request."""
     tail = request(fields=[("Connection", "close")])
     return exchange(server.address, data, Feed.WHOLE, tail=tail).responses[0]
 
 
 @pytest.mark.parametrize(("status", "data"), ERRORS)
 def test_error_page(server: Server, status: int, data: bytes) -> None:
-    """Pages for errors are small, are HTML, name the status, and repeat nothing of the request."""
+    """Error pages are small HTML pages that name the status and repeat nothing of the request."""
     response = answer(server, data)
 
     assert status == response.status
@@ -60,7 +60,7 @@ def test_error_page(server: Server, status: int, data: bytes) -> None:
     ids=["417", "400", "no host"],
 )
 def test_error_for_head_has_no_body(server: Server, data: bytes) -> None:
-    """An error that answers HEAD has no body either (rule 39)."""
+    """The error that answers a HEAD request has no body either (rule 39)."""
     with server.connect() as connection:
         response = connection.ask(data)
 
@@ -72,13 +72,13 @@ def test_error_for_head_has_no_body(server: Server, data: bytes) -> None:
 
 
 def test_date_is_now(server: Server) -> None:
-    """Date is the present second, also after a time in which nothing happened."""
+    """Date is the present second, even after a time without requests."""
     with server.connect() as connection:
-        # A connection that has just been accepted may get the time at which the loop woke up for it.
+        # For a connection that was just accepted, Date may be the time at which the event loop woke up for it.
         assert 200 == connection.get().status
         for _ in range(2):
-            # Longer than a second that a server may have remembered, and into the middle of one: the server
-            # knows to a millisecond only where one ends.
+            # Sleep longer than the second that a server may have remembered, and into the middle of a second, because
+            # the server knows the end of a second only to a millisecond.
             time.sleep(2.5 - time.time() % 1)
             before = int(time.time())
             date = parsedate_to_datetime(connection.get()["Date"]).timestamp()
@@ -87,7 +87,7 @@ def test_date_is_now(server: Server) -> None:
 
 
 def test_server_field_says_little(server: Server) -> None:
-    """By default the server names itself without a version."""
+    """By default the Server field has the server's name without a version."""
     assert "adyton" == server.fetch()["Server"]
 
 
@@ -95,7 +95,7 @@ def test_server_field_says_little(server: Server) -> None:
 def test_server_field_is_a_setting(
     serve: Servers, application: Path, setting: str, expected: list[str]
 ) -> None:
-    """The name can be another one, or none, in all answers."""
+    """The Server field can have another name, or be left out, in all answers."""
     server = serve(application, "--server-header", setting)
 
     assert expected == server.fetch().values("Server")
@@ -104,7 +104,7 @@ def test_server_field_is_a_setting(
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT"])
 def test_method_that_is_off(server: Server, method: str) -> None:
-    """TRACE echoes nothing and CONNECT opens nothing (rule 37)."""
+    """TRACE is refused without an echo, and CONNECT is refused without a tunnel (rule 37)."""
     target = "localhost:80" if method == "CONNECT" else "/"
     data = request(target, method=method, fields=[("Host", "localhost:80"), ("X-Secret", "s3cret")])
     response = answer(server, data)
@@ -114,7 +114,7 @@ def test_method_that_is_off(server: Server, method: str) -> None:
 
 
 def test_refused_requests_are_logged(serve: Servers, application: Path) -> None:
-    """A refused request leaves a line in the log when the level asks for it, without raw bytes."""
+    """If the level allows it, a refused request is logged, without raw bytes."""
     server = serve(application, "--log-level", "debug")
     answer(server, b"GET /\x1b[31m HTTP/1.1\r\nHost: a\r\n\r\n")
 

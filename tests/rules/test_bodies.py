@@ -1,4 +1,4 @@
-"""Rules 24, 27, 29 and 31: bodies that are cut, too large, or that nobody reads."""
+"""Rules 24, 27, 29 and 31: bodies that are cut off, too large, or not read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MEGABYTE = 1 << 20
 
 
 def post(target: str, length: int) -> bytes:
-    """Return the head of a POST with a body of so many bytes."""
+    """Return the head of a POST with a body of this length."""
     return request(target, method="POST", fields=[("Content-Length", str(length))])
 
 
 def status_at_end(connection: Connection) -> int:
-    """Return the status of the one answer, 0 for none, when the connection has ended."""
+    """Return the status of the only answer once the connection has ended; 0 if there was no answer."""
     try:
         status = connection.receive("POST").status
     except NoResponseError:
@@ -50,7 +50,7 @@ def status_at_end(connection: Connection) -> int:
     ids=["half", "nothing", "in data", "no last", "no end", "no line", "in trailers", "no chunk"],
 )
 def test_cut_body_is_no_success(server: Server, data: bytes) -> None:
-    """A body that ends early never looks like a complete one (rule 24)."""
+    """A body that ends early is never taken for a complete one (rule 24)."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(data)
@@ -62,7 +62,7 @@ def test_cut_body_is_no_success(server: Server, data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"G", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\n"])
 def test_cut_head_is_no_request(server: Server, data: bytes) -> None:
-    """A head that ends early is an error or nothing, never a request."""
+    """A head that ends early gets an error or no answer, and never becomes a request."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(data)
@@ -74,7 +74,7 @@ def test_cut_head_is_no_request(server: Server, data: bytes) -> None:
 
 @pytest.mark.parametrize("size", [10, 70_000, 3 * MEGABYTE])
 def test_unread_body_is_no_request(server: Server, size: int) -> None:
-    """A body that nobody reads is drained, or ends the connection (rules 27 and 29)."""
+    """A body that the application does not read is drained, or the connection ends (rules 27 and 29)."""
     server.fetch("/seen")
     body = (request("/smuggled") * (size // 40 + 1))[:size]
     with server.connect() as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -92,7 +92,7 @@ def test_unread_body_is_no_request(server: Server, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1024, 1025])
 def test_body_limit_by_length(serve: Servers, application: Path, size: int) -> None:
-    """A length up to the limit is fine; one byte above it is 413 before any of it is read."""
+    """A length up to the limit is accepted; one byte more is answered 413 before any of the body is read."""
     server = serve(application, "--body-bytes-max", "1k")
     with server.connect() as connection:
         connection.send(post("/", size))
@@ -106,7 +106,7 @@ def test_body_limit_by_length(serve: Servers, application: Path, size: int) -> N
 
 @pytest.mark.parametrize("size", [1024, 1025])
 def test_body_limit_by_chunks(serve: Servers, application: Path, size: int) -> None:
-    """The limit holds for a body whose length is not known before, too."""
+    """The limit also holds for a body whose length is not announced."""
     server = serve(application, "--body-bytes-max", "1k")
     with server.connect() as connection:
         connection.send(
@@ -124,7 +124,7 @@ def test_body_limit_by_chunks(serve: Servers, application: Path, size: int) -> N
 
 
 def test_announced_chunk_above_the_limit(serve: Servers, application: Path) -> None:
-    """A chunk that says it is too large is refused before its data comes."""
+    """A chunk that announces a size above the limit is refused before its data comes."""
     server = serve(application, "--body-bytes-max", "1k")
     with server.connect() as connection:
         connection.send(request("/", method="POST", fields=[CHUNKED], body=b"401\r\n"))
@@ -157,7 +157,7 @@ def test_early_answer_survives(serve: Servers, application: Path, size: int, fra
 
 @pytest.mark.parametrize("pieces", [1, 50])
 def test_error_survives_what_follows(server: Server, pieces: int) -> None:
-    """A 400 reaches a client that goes on sending (rules 28 and 29)."""
+    """A 400 reaches even a client that goes on sending (rules 28 and 29)."""
     with server.connect() as connection:
         connection.send(b"GET / HTTP/1.1\r\nBad Name: x\r\n\r\n")
         for _ in range(pieces):

@@ -1,4 +1,4 @@
-"""Rules 1 to 28 of RULES.md, each as bytes in and allowed outcome out, fed in every way."""
+"""Rules 1 to 28 of RULES.md as cases: bytes and the allowed outcomes, fed in every way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = start_line.CASES + fields.CASES + framing.CASES
 @pytest.mark.parametrize("feed", Feed, ids=lambda feed: feed.value)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(server: Server, case: Case, feed: Feed) -> None:
-    """The answer is an allowed one, and what follows is answered or cut off as the rule says."""
+    """The answer is an allowed one, and the bytes after the case are answered or cut off as the rule says."""
     server.fetch("/seen")
     tail = TAIL if feed is Feed.PIPELINED or not case.closes else b""
 
@@ -45,7 +45,7 @@ def test_case(server: Server, case: Case, feed: Feed) -> None:
 
 
 def check_first(case: Case, responses: list[Response]) -> Response:
-    """Check the answer to the case itself, and what the application told in it."""
+    """Check the answer to the case itself, and the application's description in it."""
     assert responses, "closed without an answer"
     first = responses[0]
     assert first.status in case.statuses, first
@@ -58,7 +58,7 @@ def check_first(case: Case, responses: list[Response]) -> Response:
 
 
 def test_rules_are_told() -> None:
-    """RULES.md has each rule that a test cites, once."""
+    """RULES.md has each rule that a test cites exactly once."""
     folder = Path(__file__).parent
     told = re.findall(r"^(\d+)\. ", (folder / "RULES.md").read_text("utf-8"), re.MULTILINE)
     texts = [path.read_text("utf-8") for path in folder.glob("test_*.py")]

@@ -1,4 +1,4 @@
-"""Rule 30: `100 Continue` is sent when a body is read: by the server, or by a streaming application."""
+"""Rule 30: `100 Continue` is sent when a body is about to be read, by the server or by a streaming application."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 STREAMED = ("--stream-body=on", "--threads=2")
-"""Flags with which the application reads bodies by itself."""
+"""Flags with which the application itself reads the bodies."""
 SILENT = 1100
-"""Number of silent clients: more than threads that could wait for them."""
+"""Number of silent clients: more than there are threads that could wait for them."""
 EXPECT = ("Expect", "100-continue")
 SMUGGLED = request("/smuggled")
 
 
 def head(target: str = "/", *fields: tuple[str, str], length: int = 5, version: str = "1.1") -> bytes:
-    """Return a POST that announces a body and waits."""
+    """Return the head of a POST that announces a body and expects `100 Continue`."""
     framed = [("Content-Length", str(length))] if length >= 0 else []
     return request(target, method="POST", fields=[EXPECT, *framed, *fields], version=version)
 
 
 @pytest.fixture(params=["whole", "streamed"])
 def either(request: pytest.FixtureRequest, serve: Servers, application: Path) -> Server:
-    """Serve bodies whole, and as they come."""
+    """Return a server that reads bodies whole, then one that streams them."""
     return serve(application, *(STREAMED if request.param == "streamed" else ()))
 
 
 @pytest.mark.parametrize("value", ["100-continue", "100-Continue", "100-CONTINUE"])
 def test_sent_when_it_is_read(either: Server, value: str) -> None:
-    """A client that waits is told to go on when its body is read."""
+    """A client that waits gets `100 Continue` when its body is about to be read."""
     server = either
     with server.connect() as connection:
         data = head().replace(b"100-continue", value.encode())
@@ -53,7 +53,7 @@ def test_sent_when_it_is_read(either: Server, value: str) -> None:
 
 
 def test_chunked(either: Server) -> None:
-    """A body of unknown length is asked for with `100`, too."""
+    """A client with a body of unknown length gets `100 Continue`, too."""
     with either.connect() as connection:
         connection.send(head("/", ("Transfer-Encoding", "chunked"), length=-1))
 
@@ -65,7 +65,7 @@ def test_chunked(either: Server) -> None:
 
 
 def test_application_is_called_with_the_body(server: Server) -> None:
-    """Unless bodies are streamed, the server asks for the body, and calls when it has it."""
+    """Unless bodies are streamed, the server asks for the body, and calls the application when it is complete."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(head("/unread"))
@@ -80,7 +80,7 @@ def test_application_is_called_with_the_body(server: Server) -> None:
 
 
 def test_silent_ones_stop_nobody(either: Server) -> None:
-    """Silent clients hold up no others, however many; once they send, they are served as well."""
+    """Any number of silent clients delay no others, and are served as soon as they send."""
     either.fetch("/seen")
     with ExitStack() as stack:
         silent = [stack.enter_context(either.connect()) for _ in range(SILENT)]
@@ -97,7 +97,7 @@ def test_silent_ones_stop_nobody(either: Server) -> None:
 
 
 def test_not_asked_for_in_vain(server: Server) -> None:
-    """A body that the application will not get is not asked for: the answer comes at once."""
+    """A body that the application will not get is not asked for: the final answer is sent at once."""
     with server.connect() as connection:
         connection.send(head().replace(b"POST", b"TRACE"))
         response = connection.receive("TRACE")
@@ -107,7 +107,7 @@ def test_not_asked_for_in_vain(server: Server) -> None:
 
 
 def test_not_sent_when_nobody_reads(serve: Servers, application: Path) -> None:
-    """A streaming application that does not read answers at once, without `100`."""
+    """If a streaming application does not read, its answer is sent at once, without `100`."""
     server = serve(application, *STREAMED)
     with server.connect() as connection:
         connection.send(head("/unread"))
@@ -118,7 +118,7 @@ def test_not_sent_when_nobody_reads(serve: Servers, application: Path) -> None:
 
 
 def test_body_after_a_final_answer(serve: Servers, application: Path) -> None:
-    """A client may send the body although it got the final answer: it is no request."""
+    """A client may send the body even after the final answer: the body is not taken for a request."""
     server = serve(application, *STREAMED)
     server.fetch("/seen")
     with server.connect() as connection:
@@ -137,7 +137,7 @@ def test_body_after_a_final_answer(serve: Servers, application: Path) -> None:
 
 
 def test_client_that_does_not_wait(server: Server) -> None:
-    """A body sent with its head gets one answer, with or without `100` before it."""
+    """A client that sends its body with the head gets one answer, with or without `100` before it."""
     with server.connect() as connection:
         connection.send(head() + b"hello" + request("/tail"))
         first, second = connection.receive("POST"), connection.receive()
@@ -149,7 +149,7 @@ def test_client_that_does_not_wait(server: Server) -> None:
 
 
 def test_only_after_earlier_answers(server: Server) -> None:
-    """`100` keeps its place in the pipeline."""
+    """`100` is sent only after the answers to earlier requests of the pipeline."""
     with server.connect() as connection:
         connection.send(request("/a") + head())
         first = connection.receive()
@@ -164,7 +164,7 @@ def test_only_after_earlier_answers(server: Server) -> None:
 
 
 def test_never_after_the_answer_has_begun(server: Server) -> None:
-    """An application that reads after it has sent something gets its body without a `100`."""
+    """An application that reads after it has begun its answer gets the body without a `100`."""
     with server.connect() as connection:
         connection.send(head("/first") + b"hello")
         response = connection.receive("POST")
@@ -174,7 +174,7 @@ def test_never_after_the_answer_has_begun(server: Server) -> None:
 
 
 def test_not_for_1_0(server: Server) -> None:
-    """HTTP/1.0 knows no 1xx."""
+    """A client of HTTP/1.0 is sent no `100`, because HTTP/1.0 has no 1xx."""
     with server.connect() as connection:
         connection.send(head(version="1.0") + b"hello")
         response = connection.receive("POST")
@@ -194,7 +194,7 @@ def test_not_without_a_body(server: Server) -> None:
 
 @pytest.mark.parametrize("value", ["nothing", "200-ok", "100-continue, more", "100", ""])
 def test_other_expectations(server: Server, value: str) -> None:
-    """An expectation that cannot be met gets 417, and the application is not asked."""
+    """A request with an expectation that cannot be met gets 417, and does not reach the application."""
     server.fetch("/seen")
     with server.connect() as connection:
         response = connection.get("/", method="GET", fields=[("Expect", value)])

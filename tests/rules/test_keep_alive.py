@@ -1,4 +1,4 @@
-"""Rules 33 to 35: how long a connection lives, and in which order it is answered."""
+"""Rules 33 to 35: how long a connection stays open, and in which order its requests are answered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLOSE = [("Connection", "close")]
 
 
 def test_stays_on_1_1(server: Server) -> None:
-    """A connection of HTTP/1.1 takes one request after the other, and says nothing about it."""
+    """A connection of HTTP/1.1 takes one request after the other, and the answers say nothing about it."""
     with server.connect() as connection:
         for number in range(20):
             response = connection.get(f"/{number}")
@@ -32,7 +32,7 @@ def test_stays_on_1_1(server: Server) -> None:
     "value", ["close", "Close", "CLOSE", "close, x", "x, close", "keep-alive, close", " close\t,"]
 )
 def test_close_is_honoured(server: Server, value: str) -> None:
-    """The client's `close` ends the connection, in any case and in any list."""
+    """`close` from the client ends the connection, in any case and in any list."""
     with server.connect() as connection:
         response = connection.get(fields=[("Connection", value)])
 
@@ -52,14 +52,14 @@ def test_close_in_a_second_field(server: Server) -> None:
 
 @pytest.mark.parametrize("value", ["closed", "not-close", '"close"'])
 def test_what_looks_like_close(server: Server, value: str) -> None:
-    """Only the whole word means close."""
+    """Only the whole word `close` ends the connection."""
     with server.connect() as connection:
         assert 200 == connection.get(fields=[("Connection", value)]).status
         assert 200 == connection.get().status
 
 
 def test_1_0_closes(server: Server) -> None:
-    """HTTP/1.0 ends after one answer, which is not chunked."""
+    """A connection of HTTP/1.0 ends after one answer, which is not chunked."""
     with server.connect() as connection:
         response = connection.ask(request(version="1.0"))
 
@@ -69,7 +69,7 @@ def test_1_0_closes(server: Server) -> None:
 
 
 def test_1_0_with_keep_alive(server: Server) -> None:
-    """HTTP/1.0 stays when asked, and the answer says so."""
+    """A connection of HTTP/1.0 stays open if the client asks for it, and the answer says so."""
     with server.connect() as connection:
         for _ in range(3):
             response = connection.ask(request(version="1.0", fields=[("Connection", "Keep-Alive")]))
@@ -79,7 +79,7 @@ def test_1_0_with_keep_alive(server: Server) -> None:
 
 
 def test_1_0_without_length_ends_with_the_connection(server: Server) -> None:
-    """A body of unknown length on HTTP/1.0 ends with the connection, keep-alive or not."""
+    """On HTTP/1.0, a body of unknown length ends with the connection, even if the client asked for keep-alive."""
     with server.connect() as connection:
         data = request("/first", version="1.0", fields=[("Connection", "keep-alive")])
         response = connection.ask(data)
@@ -90,7 +90,7 @@ def test_1_0_without_length_ends_with_the_connection(server: Server) -> None:
 
 
 def test_requests_per_connection(serve: Servers, application: Path) -> None:
-    """After the set number of requests the connection ends, announced."""
+    """After the set number of requests the connection ends, and the last answer announces it."""
     server = serve(application, "--keep-alive-requests-max", "3")
     with server.connect() as connection:
         closing = [connection.get().closing for _ in range(3)]
@@ -100,7 +100,7 @@ def test_requests_per_connection(serve: Servers, application: Path) -> None:
 
 
 def test_idle_connection_ends(serve: Servers, application: Path) -> None:
-    """An idle connection is closed in silence when its time is over."""
+    """An idle connection is closed without an answer when its time is over."""
     server = serve(application, "--keep-alive-timeout", "300ms")
     with server.connect() as connection:
         assert 200 == connection.get().status
@@ -110,7 +110,7 @@ def test_idle_connection_ends(serve: Servers, application: Path) -> None:
 
 @pytest.mark.parametrize("count", [2, 16, 300])
 def test_pipelined_in_order(server: Server, count: int) -> None:
-    """Requests sent in one go are answered in their order, each with its own body."""
+    """Requests that are sent at once are answered in their order, each with its own body."""
     with server.connect() as connection:
         connection.send(
             b"".join(request(f"/{number}", method="POST", body=b"x" * number) for number in range(count))
@@ -146,7 +146,7 @@ def test_pipelined_kinds(server: Server) -> None:
 
 
 def test_nothing_after_close(server: Server) -> None:
-    """Requests pipelined behind one with `close` are neither answered nor run."""
+    """Requests after one with `close` are neither answered nor passed to the application."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(request("/a") + request("/b", fields=CLOSE) + request("/c"))
@@ -157,7 +157,7 @@ def test_nothing_after_close(server: Server) -> None:
 
 
 def test_split_between_requests(server: Server) -> None:
-    """A pipeline may be cut anywhere."""
+    """Pipelined requests may be split anywhere."""
     data = request("/a", method="POST", body=b"hello") + request("/b")
     for cut in range(1, len(data)):
         with server.connect() as connection:
@@ -169,7 +169,7 @@ def test_split_between_requests(server: Server) -> None:
 
 
 def test_client_that_never_reads(server: Server) -> None:
-    """A client that only asks fills its own buffers; the others are answered."""
+    """A client that sends requests without reading fills only its own buffers; others are answered."""
     data = request("/" + "x" * 1000) * 64
     with server.connect(receive_buffer_bytes=4096) as greedy:
         greedy.socket.setblocking(False)  # noqa: FBT003 (a socket has no other way)
@@ -187,7 +187,7 @@ def test_client_that_never_reads(server: Server) -> None:
 @pytest.mark.parametrize("version", ["1.1", "1.0"])
 @pytest.mark.parametrize("protocol", ["websocket", "h2c", "TLS/1.2", "unknown"])
 def test_upgrade_is_ignored(server: Server, protocol: str, version: str) -> None:
-    """A protocol that is not offered is not switched to: the answer is the plain one."""
+    """A request to upgrade to another protocol gets the plain answer."""
     fields = [("Connection", "Upgrade, HTTP2-Settings"), ("Upgrade", protocol)]
     fields += [("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")]
     with server.connect() as connection:
@@ -199,7 +199,7 @@ def test_upgrade_is_ignored(server: Server, protocol: str, version: str) -> None
 
 
 def test_half_closed_client_is_answered(server: Server) -> None:
-    """A client that has said all it wants, and a FIN, still gets its answers."""
+    """A client that has ended its side of the connection after its requests still gets all answers."""
     with server.connect() as connection:
         connection.send(request("/a") + request("/b"))
         connection.half_close()

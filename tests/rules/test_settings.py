@@ -51,7 +51,7 @@ def test_limit(
     too_much: bytes,
     status: int,
 ) -> None:
-    """A request within the set limit is answered, one beyond it is refused."""
+    """A request within the set limit is answered, and one beyond the limit is refused."""
     server = serve(application, flag, value)
     with server.connect() as connection:
         assert 200 == connection.ask(fine).status
@@ -63,7 +63,7 @@ def test_limit(
 
 
 def test_underscores_refused(serve: Servers, application: Path) -> None:
-    """Names with an underscore are a 400 when asked for (rule 17)."""
+    """If the setting asks for it, a name with an underscore is answered 400 (rule 17)."""
     server = serve(application, "--underscore-headers", "refuse")
 
     assert 400 == server.fetch(fields=[("X_Forwarded_For", "1.2.3.4")]).status

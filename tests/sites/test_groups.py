@@ -626,7 +626,7 @@ def test_told(serve: Servers, folder: Path) -> None:
     assert re.search("^ *shop 2  ", table, re.MULTILINE), table
     assert "info: the group shop serves" in server.log()
     os.kill(supervisor(folder / CONTROL, "shop"), signal.SIGTERM)
-    server.wait_for_log("group shop ADY302 info: stopping when what runs is done")
+    server.wait_for_log("group shop ADY302 info: stopping when running requests are done")
     server.wait_for_log("the group shop: process [0-9]+ ended with status 0; it is started again")
 
 

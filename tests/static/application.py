@@ -1,4 +1,4 @@
-"""Answers for what is no static file."""
+"""Answers requests that are not for static files."""
 
 from __future__ import annotations
 

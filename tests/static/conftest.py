@@ -17,7 +17,7 @@ TEXT = b"".join(b"line %d of a text that compresses well\n" % number for number 
 DIGITS = b"0123456789"
 MEDIUM = bytes(range(256)) * 1400
 LONG_AGO = 1_600_000_000
-"""A time of last change in seconds, so that no file looks as if it were being written."""
+"""Time of last change in seconds, long enough ago that no file looks as if it were being written."""
 
 FOLDERS = ["sub", "plain", "listed/inner", ".git", ".well-known", "__pycache__", "sp ace/f\u00e9"]
 FILES = {
@@ -73,11 +73,11 @@ FILES = {
     "old.txt.gz": gzip.compress(b"of an older text"),
     "only.txt.gz": gzip.compress(TEXT),
 }
-"""All regular files of the site: published ones, hidden ones, odd names."""
+"""All regular files of the site: published files, hidden files, and files with odd names."""
 
 
 def make_site(root: Path) -> None:
-    """Fill `root`; beside it is a file that must never be seen."""
+    """Fill `root`, and put a file beside it that must never be sent."""
     for folder in FOLDERS:
         (root / folder).mkdir(parents=True)
     (root.parent / "outside.txt").write_bytes(b"outside")

@@ -1,4 +1,4 @@
-"""Rules 45 to 47: conditional requests, ranges, precompressed neighbours."""
+"""Rules 45 to 47: conditional requests, ranges and precompressed neighbours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHANGED = formatdate(LONG_AGO, usegmt=True)
 BEFORE = formatdate(LONG_AGO - 1, usegmt=True)
 AFTER = formatdate(LONG_AGO + 1, usegmt=True)
 FILES = ["/note.txt", "/medium.bin"]
-"""Two files: one from the cache of contents, one sent by the kernel."""
+"""Two files: the first is sent from the cache of contents, the second by the kernel."""
 
 Row = tuple[list[tuple[str, str]], int]
 
@@ -62,7 +62,7 @@ CONDITIONS: list[Row] = [
 @pytest.mark.parametrize("target", FILES)
 @pytest.mark.parametrize(("fields", "status"), CONDITIONS, ids=str)
 def test_condition(site: Server, target: str, fields: list[tuple[str, str]], status: int) -> None:
-    """Conditions are looked at in the order of RFC 9110 section 13.2.2."""
+    """Conditions are evaluated in the order of RFC 9110 section 13.2.2."""
     with site.connect() as connection:
         tag = connection.get(target)["ETag"]
         asked = [(name, value.replace("TAG", tag)) for name, value in fields]
@@ -73,7 +73,7 @@ def test_condition(site: Server, target: str, fields: list[tuple[str, str]], sta
             assert tag == response["ETag"]
             assert b"" == response.body
         if status != 206:
-            # A range is for GET only, all else holds for HEAD as well.
+            # A range applies to GET only; everything else also holds for HEAD.
             assert status == connection.get(target, method="HEAD", fields=asked).status
         assert DIGITS == connection.get("/note.txt").body
 
@@ -81,7 +81,7 @@ def test_condition(site: Server, target: str, fields: list[tuple[str, str]], sta
 @pytest.mark.parametrize("target", ["/missing", "/.env"])
 @pytest.mark.parametrize("name", ["If-None-Match", "If-Match"])
 def test_condition_on_nothing(site: Server, target: str, name: str) -> None:
-    """A missing file is a 404 or a 412, whatever the conditions are."""
+    """A missing file is answered 404 or 412, whatever the conditions are."""
     assert site.fetch(target, fields=[(name, "*")]).status in {404, 412}
 
 
@@ -104,13 +104,13 @@ RANGES = [
 @pytest.mark.parametrize("target", FILES)
 @pytest.mark.parametrize(("field", "first", "last"), RANGES)
 def test_range(site: Server, target: str, field: str, first: int, last: int) -> None:
-    """One range is 206 with Content-Range and exactly these bytes."""
+    """One range is answered 206 with Content-Range and exactly these bytes."""
     whole = DIGITS if target == FILES[0] else MEDIUM
     first, last = first % len(whole), last % len(whole)
     with site.connect() as connection:
         response = connection.get(target, fields=[("Range", field)])
 
-        # Doubtful spellings may be ignored, but not misread.
+        # Doubtful spellings may be ignored, but must not be misread.
         if response.status == 200 and field in {"bytes= 1-2", "bytes=1-2,", "BYTES=1-2"}:
             assert whole == response.body
         else:
@@ -127,7 +127,7 @@ def test_range(site: Server, target: str, field: str, first: int, last: int) -> 
      "bytes=+1-2", "lines=0-1", "bytes=1-2-3", "bytes 0-1", "0-1", "bytes=0x1-2", "bytes=1-2;3-4", "none"],
 )  # fmt: skip
 def test_invalid_range(site: Server, target: str, field: str) -> None:
-    """A field that is no range of bytes is ignored (rule 46)."""
+    """A field that is not a range of bytes is ignored (rule 46)."""
     response = site.fetch(target, fields=[("Range", field)])
 
     assert 200 == response.status
@@ -136,7 +136,7 @@ def test_invalid_range(site: Server, target: str, field: str) -> None:
 
 @pytest.mark.parametrize("field", ["bytes=0-", "bytes=0-5", "bytes=-5", "bytes=5-"])
 def test_range_of_nothing(site: Server, field: str) -> None:
-    """An empty file has no ranges: Range may be ignored, or cannot be satisfied."""
+    """An empty file has no ranges: Range is ignored, or answered 416."""
     response = site.fetch("/empty.txt", fields=[("Range", field)])
 
     assert response.status in {200, 416}
@@ -147,7 +147,7 @@ def test_range_of_nothing(site: Server, field: str) -> None:
 @pytest.mark.parametrize("target", FILES)
 @pytest.mark.parametrize("field", ["bytes=1000000-", "bytes=1000000-1000001", "bytes=-0"])
 def test_unsatisfiable_range(site: Server, target: str, field: str) -> None:
-    """A range with nothing in it is 416 with the size."""
+    """A range without any byte of the file is answered 416 with the size of the file."""
     size = {"/note.txt": 10, "/medium.bin": len(MEDIUM)}[target]
     with site.connect() as connection:
         response = connection.get(target, fields=[("Range", field)])
@@ -158,7 +158,7 @@ def test_unsatisfiable_range(site: Server, target: str, field: str) -> None:
 
 
 def test_range_is_for_get(site: Server) -> None:
-    """HEAD ignores Range: it describes the whole (RFC 9110 section 14.2)."""
+    """HEAD ignores Range: its answer describes the whole file (RFC 9110 section 14.2)."""
     response = site.fetch("/note.txt", method="HEAD", fields=[("Range", "bytes=0-1")])
 
     assert 200 == response.status
@@ -166,7 +166,7 @@ def test_range_is_for_get(site: Server) -> None:
 
 
 def parts(response: Response) -> list[tuple[str, bytes]]:
-    """Take a multipart body apart, strictly; return the ranges and their bytes."""
+    """Split a multipart body strictly into its parts; return the ranges and their bytes."""
     match = re.fullmatch(r'multipart/byteranges; ?boundary="?([^"]+)"?', response["Content-Type"])
     assert match
     mark = b"--" + match[1].encode()
@@ -186,7 +186,7 @@ def parts(response: Response) -> list[tuple[str, bytes]]:
 
 @pytest.mark.parametrize("target", FILES)
 def test_two_ranges(site: Server, target: str) -> None:
-    """Ranges apart from each other are parts, in a body whose length is told before."""
+    """Ranges that do not touch are sent as parts of one body, whose length is announced."""
     whole = DIGITS if target == FILES[0] else MEDIUM
     with site.connect() as connection:
         response = connection.get(target, fields=[("Range", "bytes=0-1, 5-6, -1")])
@@ -214,7 +214,7 @@ def test_two_ranges(site: Server, target: str) -> None:
     ],
 )
 def test_overlapping_ranges(site: Server, field: str) -> None:
-    """Overlapping and adjacent ranges become one: nobody gets a byte twice (rule 46)."""
+    """Overlapping and adjacent ranges are merged: no byte is sent twice (rule 46)."""
     response = site.fetch("/note.txt", fields=[("Range", field)])
 
     assert 206 == response.status
@@ -224,7 +224,7 @@ def test_overlapping_ranges(site: Server, field: str) -> None:
 
 @pytest.mark.parametrize("count", [17, 500, 1500])
 def test_many_ranges(site: Server, count: int) -> None:
-    """Too many ranges are ignored or merged, never more bytes than the file (rule 46)."""
+    """Too many ranges are ignored or merged; the body is never longer than the file (rule 46)."""
     for step in (0, 1, 2):
         ranges = ",".join(f"{step * number}-{step * number}" for number in range(count))
         with site.connect() as connection:
@@ -247,7 +247,7 @@ def test_many_ranges(site: Server, count: int) -> None:
     ],
 )
 def test_if_range(site: Server, value: str, status: int) -> None:
-    """If-Range compares strongly; when it does not hold, the whole comes."""
+    """If-Range compares strongly; if it does not hold, the whole file is sent."""
     with site.connect() as connection:
         tag = connection.get("/medium.bin")["ETag"]
         fields = [("Range", "bytes=0-1"), ("If-Range", value.replace("TAG", tag))]
@@ -284,7 +284,7 @@ CODINGS = [
 
 @pytest.mark.parametrize(("accepted", "coding"), CODINGS, ids=str)
 def test_coding(site: Server, accepted: str | None, coding: str | None) -> None:
-    """The neighbour that the client prefers is sent, with its own tag and Vary (rule 47)."""
+    """The neighbour that the client prefers is sent, with its own tag and with Vary (rule 47)."""
     fields = [] if accepted is None else [("Accept-Encoding", accepted)]
     with site.connect(lint_answers=coding not in {"br", "zstd"}) as connection:
         plain = connection.get("/text.txt")
@@ -305,7 +305,7 @@ def test_coding(site: Server, accepted: str | None, coding: str | None) -> None:
 
 @pytest.mark.parametrize("accepted", ["br, gzip, zstd", "gzip, deflate, br, zstd", "*"])
 def test_equal_preference(site: Server, accepted: str) -> None:
-    """Without a preference any neighbour will do."""
+    """If the client has no preference, any neighbour may be sent."""
     with site.connect(lint_answers=False) as connection:
         response = connection.get("/text.txt", fields=[("Accept-Encoding", accepted)])
 
@@ -315,7 +315,7 @@ def test_equal_preference(site: Server, accepted: str) -> None:
 @pytest.mark.parametrize("target", ["/note.txt", "/text.txt"])
 @pytest.mark.parametrize("accepted", ["identity;q=0", "*;q=0", "identity;q=0, br;q=0"])
 def test_nothing_acceptable(site: Server, target: str, accepted: str) -> None:
-    """A client that refuses even the plain file gets 406 (rule 47): unlisted codings are not acceptable."""
+    """A client that refuses the plain file gets 406 (rule 47): codings that it does not list are not acceptable."""
     with site.connect() as connection:
         response = connection.get(target, fields=[("Accept-Encoding", accepted)])
 
@@ -324,7 +324,7 @@ def test_nothing_acceptable(site: Server, target: str, accepted: str) -> None:
 
 
 def test_only_the_plain_file_refused(site: Server) -> None:
-    """A client that refuses only the plain file gets a coded one."""
+    """A client that refuses only the plain file gets a neighbour."""
     fields = [("Accept-Encoding", "identity;q=0, *;q=0.5")]
     with site.connect(lint_answers=False) as connection:
         response = connection.get("/text.txt", fields=fields)
@@ -334,7 +334,7 @@ def test_only_the_plain_file_refused(site: Server) -> None:
 
 
 def test_neighbours_have_own_tags(site: Server) -> None:
-    """Each coding can be asked for again by its own tag; the tags of others do not match."""
+    """Each coding can be revalidated by its own tag, and tags of other codings do not match."""
     with site.connect(lint_answers=False) as connection:
         tags = {
             coding: connection.get("/text.txt", fields=[("Accept-Encoding", coding)])["ETag"]
@@ -353,7 +353,7 @@ def test_neighbours_have_own_tags(site: Server) -> None:
 
 
 def test_range_of_a_neighbour(site: Server) -> None:
-    """A range of a coded file is a range of the coded bytes, and says so."""
+    """A range of a coded file is a range of the coded bytes, and the answer says so."""
     fields = [("Accept-Encoding", "br")]
     with site.connect(lint_answers=False) as connection:
         whole = connection.get("/text.txt", fields=fields)
@@ -375,7 +375,7 @@ def test_older_neighbour(site: Server) -> None:
 
 
 def test_neighbour_by_its_own_name(site: Server) -> None:
-    """Asked for by name, a compressed file is a file like others."""
+    """A compressed file that is requested by its own name is sent like any other file."""
     response = site.fetch("/text.txt.gz")
 
     assert "Content-Encoding" not in response
@@ -383,12 +383,12 @@ def test_neighbour_by_its_own_name(site: Server) -> None:
 
 
 def test_no_vary_without_neighbours(site: Server) -> None:
-    """A file that has none does not vary."""
+    """The answer for a file without neighbours has no Vary."""
     assert "Vary" not in site.fetch("/note.txt", fields=[("Accept-Encoding", "gzip")])
 
 
 def test_precompressed_off(serve: Servers, root: Path) -> None:
-    """Neighbours can be left alone."""
+    """With --static-precompressed=off, neighbours are not used."""
     server = serve(root, "--static-precompressed=off")
     response = server.fetch("/text.txt", fields=[("Accept-Encoding", "gzip")])
 

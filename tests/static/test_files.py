@@ -1,4 +1,4 @@
-"""A folder is served: contents, types, methods, folders."""
+"""A folder is served: contents, types, methods and folders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_content(site: Server, target: str, body: bytes) -> None:
-    """The file comes whole, the first time and from whatever cache, on 1.1 and 1.0."""
+    """The file is sent whole, at first and from any cache, on 1.1 and 1.0."""
     with site.connect() as connection:
         for _ in range(3):
             response = connection.get(target)
@@ -78,14 +78,14 @@ def test_content(site: Server, target: str, body: bytes) -> None:
     ],
 )
 def test_type(site: Server, name: str, kind: str) -> None:
-    """The type comes from the name, text with its charset; without one browsers must not guess."""
+    """The type follows from the name, and text has its charset; without a known type, browsers must not guess one."""
     found = site.fetch(f"/{name}")["Content-Type"].lower()
 
     assert found in {kind, f"{kind}; charset=utf-8"}
 
 
 def test_fields(site: Server) -> None:
-    """A file has validators, and says that ranges can be asked for."""
+    """The answer for a file has validators, and says that ranges are possible."""
     response = site.fetch("/note.txt")
 
     assert formatdate(LONG_AGO, usegmt=True) == response["Last-Modified"]
@@ -105,7 +105,7 @@ def test_etags_differ(site: Server) -> None:
 
 @pytest.mark.parametrize("target", ["/note.txt", "/medium.bin", "/", "/missing", "/sub", "/.env"])
 def test_head(site: Server, target: str) -> None:
-    """HEAD has all of GET but the body."""
+    """HEAD gets everything that GET gets, except the body."""
     with site.connect() as connection:
         got, head = connection.get(target), connection.get(target, method="HEAD")
 
@@ -118,7 +118,7 @@ def test_head(site: Server, target: str) -> None:
 @pytest.mark.parametrize("target", ["/note.txt", "/medium.bin", "/", "/sub/"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "PROPFIND", "get"])
 def test_method_not_allowed(site: Server, target: str, method: str) -> None:
-    """Other methods get 405 with Allow (rule 48), whatever they bring along."""
+    """Other methods get 405 with Allow (rule 48), whatever else they send."""
     with site.connect() as connection:
         data = request(target, method=method, body=b"hello")
         connection.send(data + request("/note.txt"))
@@ -133,7 +133,7 @@ def test_method_not_allowed(site: Server, target: str, method: str) -> None:
 
 @pytest.mark.parametrize("target", ["/note.txt", "/", "*"])
 def test_options(site: Server, target: str) -> None:
-    """OPTIONS tells what may be done (rule 48)."""
+    """OPTIONS lists the allowed methods (rule 48)."""
     with site.connect() as connection:
         response = connection.get(target, method="OPTIONS")
 
@@ -154,7 +154,7 @@ def test_options(site: Server, target: str) -> None:
     ],
 )
 def test_folder_without_slash(site: Server, target: str, location: str) -> None:
-    """A folder is sent to its slash, with the query (rule 48)."""
+    """A folder without its slash is redirected to the path with the slash, and the query is kept (rule 48)."""
     response = site.fetch(target)
 
     assert response.status in {301, 308}
@@ -178,14 +178,14 @@ def test_no_open_redirect(site: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["/plain", "/listed"])
 def test_folder_without_index(site: Server, target: str) -> None:
-    """Without an index, and without listing, a folder is not found, with or without its slash."""
+    """A folder without index and without listing is not found, with or without its slash."""
     assert 404 == site.fetch(f"{target}/").status
     assert site.fetch(target).status in {301, 308, 404}
 
 
 @pytest.mark.parametrize("target", ["/missing", "/missing.txt", "/sub/missing", "/note.txt/", "/note.txt/a"])
 def test_missing(site: Server, target: str) -> None:
-    """A missing file is a 404 with a page; a file is no folder."""
+    """A missing file is answered 404 with a page; a file is not found as a folder."""
     with site.connect() as connection:
         response = connection.get(target)
 
@@ -196,7 +196,7 @@ def test_missing(site: Server, target: str) -> None:
 
 
 def test_missing_page_escapes(site: Server) -> None:
-    """The page for what is missing repeats nothing that a browser would run."""
+    """The page for a missing file repeats nothing that a browser would run."""
     with site.connect() as connection:
         body = connection.get("/%3Cscript%3Ealert(1)%3C/script%3E?<script>").body
 
@@ -204,7 +204,7 @@ def test_missing_page_escapes(site: Server) -> None:
 
 
 def test_pipelined(site: Server) -> None:
-    """Files of all sizes keep their order."""
+    """Answers for files of all sizes come in the order of their requests."""
     names = ["/note.txt", "/medium.bin", "/missing", "/empty.txt", "/medium.bin", "/sub", "/"]
     with site.connect() as connection:
         connection.send(b"".join(request(name) for name in names) * 3)
@@ -215,7 +215,7 @@ def test_pipelined(site: Server) -> None:
 
 
 def test_body_of_a_get(site: Server) -> None:
-    """A GET for a file may have a body; it is not the next request."""
+    """A GET for a file may have a body, which is not taken for the next request."""
     with site.connect() as connection:
         connection.send(request("/note.txt", body=request("/sub")) + request("/empty.txt"))
         first = connection.receive()

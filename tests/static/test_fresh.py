@@ -1,4 +1,4 @@
-"""Files are sent as they are on the disk, cache or not, and whole."""
+"""Files are sent whole and as they are on the disk, with or without the cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 LARGE_BYTES = 50 * MEBIBYTE
 NEIGHBOUR_LOOK_S = 10.0
-"""New neighbours may be noticed a second late (crates/files), and the machine may stand still meanwhile."""
+"""New neighbours may be noticed a second late (crates/files); the rest is for a machine that stands still meanwhile."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(serve: Servers, folder: Path) -> Server:
-    """Serve that folder, and have its files in all caches."""
+    """Serve that folder, and request its files so that they are cached."""
     server = serve(folder)
     for name in ("page.txt", "large.txt", "sub/"):
         for _ in range(5):
@@ -46,7 +46,7 @@ def server(serve: Servers, folder: Path) -> Server:
 
 @pytest.mark.parametrize("name", ["page.txt", "large.txt"])
 def test_changes(server: Server, folder: Path, name: str) -> None:
-    """Every kind of change is seen by the very next request, on the same connection."""
+    """Every kind of change is noticed by the very next request, on the same connection."""
     file = folder / name
     size = file.stat().st_size
     with server.connect() as connection:
@@ -98,7 +98,7 @@ def test_changes(server: Server, folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--static-symlinks",)])
 def test_folder_is_swapped(serve: Servers, tmp_path: Path, flags: tuple[str, ...]) -> None:
-    """Another folder in the place of the one that is served is seen by the very next request."""
+    """If another folder replaces the served one, the very next request gets its files."""
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "page.txt").write_text(name)
@@ -114,7 +114,7 @@ def test_folder_is_swapped(serve: Servers, tmp_path: Path, flags: tuple[str, ...
             assert 404 == connection.get(f"/only-{name}.txt").status
             following.symlink_to(name)
             following.rename(current)
-            # One turn asks first for the path in the cache, the other for the path that is not.
+            # One turn first requests the path that is cached, the other turn the path that is not.
             targets = ["/page.txt", f"/only-{name}.txt"]
             for target in targets if name == "two" else reversed(targets):
                 assert name == connection.get(target).body.decode()
@@ -131,7 +131,7 @@ def test_folder_is_swapped(serve: Servers, tmp_path: Path, flags: tuple[str, ...
 
 @pytest.mark.parametrize("name", ["page.txt", "large.txt"])
 def test_tag_changes(server: Server, folder: Path, name: str) -> None:
-    """A file that was written again has another tag, so that no client keeps the old content."""
+    """A file that was written again has a different tag, so that no client keeps the old content."""
     with server.connect() as connection:
         first = connection.get(f"/{name}")
         (folder / name).write_bytes(first.body.swapcase())
@@ -143,7 +143,7 @@ def test_tag_changes(server: Server, folder: Path, name: str) -> None:
 
 
 def test_many_quick_changes(server: Server, folder: Path) -> None:
-    """Changes within one tick of the clock, of equal length, are seen one by one."""
+    """Each of several changes within one tick of the clock, of equal length, is noticed."""
     file = folder / "page.txt"
     with server.connect() as connection:
         for number in range(300):
@@ -154,7 +154,7 @@ def test_many_quick_changes(server: Server, folder: Path) -> None:
 
 
 def test_file_becomes_folder(server: Server, folder: Path) -> None:
-    """A file that became a folder is a redirect; a folder that became a file is a file."""
+    """A file that became a folder is redirected; a folder that became a file is sent."""
     (folder / "page.txt").unlink()
     (folder / "page.txt").mkdir()
 
@@ -171,7 +171,7 @@ def test_file_becomes_folder(server: Server, folder: Path) -> None:
 
 
 def test_file_becomes_link(server: Server, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A cached file that is replaced by a link to the outside is not found any more."""
+    """A cached file that is replaced by a link to the outside is no longer found."""
     outside = tmp_path_factory.mktemp("outside") / "secret.txt"
     outside.write_bytes(b"first")
     (folder / "page.txt").unlink()
@@ -181,7 +181,7 @@ def test_file_becomes_link(server: Server, folder: Path, tmp_path_factory: pytes
 
 
 def test_file_becomes_unreadable(server: Server, folder: Path) -> None:
-    """A file that is taken away and put back under another name moves with its name."""
+    """A file that is renamed is found only under its new name."""
     (folder / "page.txt").rename(folder / "moved.txt")
 
     assert 404 == server.fetch("/page.txt").status
@@ -189,7 +189,7 @@ def test_file_becomes_unreadable(server: Server, folder: Path) -> None:
 
 
 def test_new_neighbour(server: Server, folder: Path) -> None:
-    """A precompressed neighbour that appears is used within a moment; when it goes, at once."""
+    """A new precompressed neighbour is used within a moment; a removed one is no longer used at once."""
     gzip = ("Accept-Encoding", "br")
     neighbour = folder / "page.txt.br"
     neighbour.write_bytes(b"brotli")
@@ -214,7 +214,7 @@ def test_new_neighbour(server: Server, folder: Path) -> None:
 
 
 def test_pipelined_requests_see_one_state(server: Server) -> None:
-    """Many requests for a cached file in one go are all answered."""
+    """Many requests for a cached file that are sent at once are all answered."""
     with server.connect() as connection:
         connection.send(request("/page.txt") * 200)
 
@@ -223,7 +223,7 @@ def test_pipelined_requests_see_one_state(server: Server) -> None:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a file of 50 MB that is nowhere like itself."""
+    """Return a folder with a file of 50 MB in which no part repeats another."""
     folder = tmp_path_factory.mktemp("large")
     with (folder / "large.bin").open("wb") as stream:
         for number in range(LARGE_BYTES // 32):
@@ -232,12 +232,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def digest(data: bytes) -> str:
-    """Return a hash that fits in a message."""
+    """Return a hash of the data that is short enough for a message."""
     return hashlib.sha256(data).hexdigest()
 
 
 def test_large_file(serve: Servers, large: Path) -> None:
-    """50 MB come whole, and cost the server no memory."""
+    """A file of 50 MB is sent whole, and costs the server no memory."""
     server = serve(large)
     server.fetch("/missing")
     before = server.rss()
@@ -253,8 +253,8 @@ def test_large_file(serve: Servers, large: Path) -> None:
 
 
 def test_slow_readers(serve: Servers, large: Path) -> None:
-    """Twenty clients that read slowly hold up nobody, cost little, and get it all."""
-    # How slowly one may read is not what this is about.
+    """Twenty clients that read slowly delay no other client, cost little, and get the whole file."""
+    # This test is not about the limits for slow readers.
     server = serve(large, "--write-idle-timeout=10m", "--write-rate-min=0")
     server.fetch("/missing")
     before = server.rss()
@@ -276,7 +276,7 @@ def test_slow_readers(serve: Servers, large: Path) -> None:
 
 
 def test_file_that_shrinks(serve: Servers, tmp_path: Path) -> None:
-    """A file that becomes shorter while it is sent ends in a cut, never in padding (rule 49)."""
+    """If a file becomes shorter while it is sent, the connection is cut, and nothing is padded (rule 49)."""
     file = tmp_path / "large.bin"
     file.write_bytes(b"x" * LARGE_BYTES)
     server = serve(tmp_path)
@@ -295,7 +295,7 @@ def test_file_that_shrinks(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_descriptors_are_bounded(serve: Servers, tmp_path: Path) -> None:
-    """Files of any number leave a bounded number of descriptors open, and none when they went."""
+    """However many files are requested, few descriptors stay open, and none when the files are removed."""
     for number in range(400):
         (tmp_path / f"{number}.bin").write_bytes(b"%05d" % number * 20_000)
     server = serve(tmp_path)
@@ -309,7 +309,7 @@ def test_descriptors_are_bounded(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_cache_is_bounded(serve: Servers, tmp_path: Path) -> None:
-    """The cache of contents keeps to its size, and is right when it is far too small."""
+    """The cache of contents keeps its limit, and answers stay right if the limit is far too small."""
     for number in range(300):
         (tmp_path / f"{number}.bin").write_bytes(b"%05d" % number * 10_000)
     time.sleep(0.05)  # old enough for the cache
@@ -325,7 +325,7 @@ def test_cache_is_bounded(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_no_cache(serve: Servers, tmp_path: Path) -> None:
-    """Without the cache, files are served, too."""
+    """Files are served without the cache, too."""
     (tmp_path / "page.txt").write_bytes(b"page")
     server = serve(tmp_path, "--static-cache-bytes-max", "0")
     with server.connect() as connection:

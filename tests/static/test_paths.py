@@ -1,4 +1,4 @@
-"""Rules 43 and 44: no path leads out of the folder, or to what nobody meant to publish."""
+"""Rules 43 and 44: no path leads out of the folder, or to files that were not meant to be published."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ ODD = [
 
 
 def test_outside_exists(root: Path) -> None:
-    """The paths below would lead somewhere, were they followed."""
+    """The paths in the tests below would lead to real files if they were followed."""
     assert b"outside" == (root / "link-out.txt").read_bytes()
     assert b"outside" == (root / "link-folder" / "outside.txt").read_bytes()
 
 
 @pytest.mark.parametrize("target", OUTSIDE)
 def test_outside(site: Server, target: str) -> None:
-    """Nothing outside of the folder is ever sent, and the connection stays usable or ends."""
+    """No file outside of the folder is ever sent, and the connection either stays usable or ends."""
     with site.connect() as connection:
         response = connection.get(target)
 
@@ -120,7 +120,7 @@ def test_outside(site: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", DENIED)
 def test_denied(site: Server, target: str) -> None:
-    """Hidden files, sources and leftovers look as if they did not exist."""
+    """Hidden files, sources and leftovers are answered as if they did not exist."""
     response = site.fetch(target)
 
     assert 404 == response.status
@@ -130,7 +130,7 @@ def test_denied(site: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", ODD)
 def test_odd(site: Server, target: str) -> None:
-    """Odd names are errors of the client, at once, also those of pipes and devices."""
+    """Odd names are answered at once with a client error, also the names of pipes and devices."""
     with site.connect() as connection:
         response = connection.get(target)
 
@@ -153,7 +153,7 @@ def test_odd(site: Server, target: str) -> None:
     ],
 )
 def test_not_in_normal_form(site: Server, target: str, body: bytes) -> None:
-    """Dots and double slashes inside the folder are resolved, or refused; nothing in between."""
+    """Dots and double slashes inside the folder are either resolved or refused."""
     for _ in range(2):
         response = site.fetch(target)
 
@@ -163,7 +163,7 @@ def test_not_in_normal_form(site: Server, target: str, body: bytes) -> None:
 
 
 def test_links(serve: Servers, site: Server, root: Path) -> None:
-    """Links are not followed unless asked for, and then only beneath the folder."""
+    """Links are followed only if the settings allow it, and then only to files beneath the folder."""
     assert 404 == site.fetch("/link-in.txt").status
 
     follows = serve(root, "--static-symlinks=on")
@@ -179,7 +179,7 @@ def test_links(serve: Servers, site: Server, root: Path) -> None:
 
 
 def test_absolute_link(serve: Servers, tmp_path: Path) -> None:
-    """With `--static-symlinks` a link beneath the folder is followed however its target is written."""
+    """With `--static-symlinks` a link to a file beneath the folder is followed, however its target is written."""
     site = tmp_path / "site"
     (site / "files").mkdir(parents=True)
     (site / "files" / "note.txt").write_bytes(DIGITS)
@@ -197,7 +197,7 @@ def test_absolute_link(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_names_of_all_bytes(serve: Servers, tmp_path: Path) -> None:
-    """Every name that is published is served and linked to; the listing shows no control characters."""
+    """Every published name is served, and is a link in the listing, which shows no control characters."""
     names = [b"caf\xe9.txt", b"\xff\xfe", b"a&b'\"<c> #?%41.txt", "\u20ac".encode(), b"a\\..\\b"]
     names += [b"of %d" % byte + bytes([byte]) for byte in range(1, 256) if byte not in b"/~"]
     for name in names:
@@ -212,7 +212,7 @@ def test_names_of_all_bytes(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_folder_of_any_name(serve: Servers, tmp_path: Path) -> None:
-    """The redirect to a folder, and its listing, are not broken open by its name."""
+    """The name of a folder cannot inject anything into the redirect to the folder or into its listing."""
     folder = tmp_path / "a\r\nSet-Cookie: x=y\\<b>"
     folder.mkdir()
     (folder / "note.txt").write_bytes(DIGITS)
@@ -227,7 +227,7 @@ def test_folder_of_any_name(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_bytes_that_have_to_be_escaped(serve: Servers, tmp_path: Path) -> None:
-    """A backslash as it is may be meant as a slash: refused, whether there is a file of that name or not."""
+    """An unescaped backslash may be meant as a slash: it is refused, whether such a file exists or not."""
     (tmp_path / "a\\b").write_bytes(DIGITS)
     server = serve(tmp_path)
 
@@ -237,14 +237,14 @@ def test_bytes_that_have_to_be_escaped(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_folder_that_is_a_link(serve: Servers, root: Path, tmp_path: Path) -> None:
-    """The folder itself may be a link: that is how sites are deployed."""
+    """The served folder itself may be a link, because sites are deployed that way."""
     (tmp_path / "current").symlink_to(root)
 
     assert DIGITS == serve(tmp_path / "current").fetch("/note.txt").body
 
 
 def test_mount_needs_its_whole_name(serve: Servers, root: Path, application: Path) -> None:
-    """`/static` does not match `/statics`, and dots do not lead from one into the other."""
+    """`/static` does not match `/statics`, and dot segments do not lead from one into the other."""
     server = serve(application, "--static", f"/static={root}")
 
     assert b"application: GET |/statics/note.txt" == server.fetch("/statics/note.txt").body

@@ -1,4 +1,4 @@
-"""Settings of static files: mounts, listing, pages, Cache-Control."""
+"""Settings of static files: mounts, listings, pages and Cache-Control."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HTML = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")]
 
 @pytest.fixture
 def mounted(serve: Servers, root: Path, application: Path) -> Server:
-    """Serve an application, with the folder beside it."""
+    """Serve an application, with the folder mounted beside it."""
     return serve(application, "--static", f"/static={root}", "--static", f"/more/deep={root / 'sub'}")
 
 
 def test_mount(mounted: Server) -> None:
-    """Beneath a prefix there are files, elsewhere the application."""
+    """Paths beneath a prefix are answered with files, other paths by the application."""
     assert DIGITS == mounted.fetch("/static/note.txt").body
     assert b"inner" == mounted.fetch("/more/deep/inner.txt").body
     assert b"inner" == mounted.fetch("/static/sub/inner.txt").body
@@ -39,7 +39,7 @@ def test_mount(mounted: Server) -> None:
 
 
 def test_mount_alternates(mounted: Server) -> None:
-    """Files and application take turns on one connection."""
+    """Files and the application can answer alternately on one connection."""
     with mounted.connect() as connection:
         for _ in range(10):
             assert DIGITS == connection.get("/static/note.txt").body
@@ -68,7 +68,7 @@ def test_missing_file_is_404(mounted: Server) -> None:
 
 
 def test_other_methods_stay_at_the_files(mounted: Server) -> None:
-    """A POST under a prefix is not for the application either."""
+    """A POST beneath a prefix is not passed to the application either."""
     assert 405 == mounted.fetch("/static/note.txt", method="POST", body=b"x").status
     assert b"application: POST |/" == mounted.fetch("/", method="POST", body=b"x").body
 
@@ -85,7 +85,7 @@ def test_fall_through(serve: Servers, root: Path, application: Path) -> None:
 
 
 def test_mount_at_the_root(serve: Servers, root: Path, application: Path) -> None:
-    """A folder at `/` with fall-through stands in front of the whole application."""
+    """With fall-through, a folder at `/` is asked before the application for every path."""
     server = serve(application, "--static", f"/={root}", "--static-fall-through=on")
 
     assert DIGITS == server.fetch("/note.txt").body
@@ -93,7 +93,7 @@ def test_mount_at_the_root(serve: Servers, root: Path, application: Path) -> Non
 
 
 def test_longest_prefix(serve: Servers, root: Path, application: Path) -> None:
-    """The longest prefix that fits counts, in whatever order they are given."""
+    """The longest prefix that matches is used, in whatever order the prefixes are given."""
     server = serve(application, "--static", f"/a={root}", "--static", f"/a/sub={root / 'plain'}")
 
     assert b"only" == server.fetch("/a/sub/only.txt").body
@@ -102,7 +102,7 @@ def test_longest_prefix(serve: Servers, root: Path, application: Path) -> None:
 
 
 def test_listing(serve: Servers, root: Path) -> None:
-    """A listing names what can be had, sorted, escaped, with links that work; nothing hidden."""
+    """A listing has the names that can be requested, sorted and escaped, with links that work, and no hidden names."""
     server = serve(root, "--static-listing=on")
     response = server.fetch("/listed/")
     page = response.body.decode()
@@ -122,21 +122,21 @@ def test_listing(serve: Servers, root: Path) -> None:
 
 
 def test_listing_of_the_root(serve: Servers, tmp_path: Path) -> None:
-    """At the root there is no way up, and in an empty folder nothing to see."""
+    """The listing of the root has no link to a parent, and the listing of an empty folder has no rows."""
     page = serve(tmp_path, "--static-listing=on").fetch("/").body.decode()
 
     assert not re.search(r'href="\.\.', page)
 
 
 def test_listing_has_no_outside(serve: Servers, tmp_path: Path) -> None:
-    """The page loads nothing from elsewhere."""
+    """The listing loads nothing from elsewhere."""
     page = serve(tmp_path, "--static-listing=on").fetch("/").body.decode()
 
     assert not re.search(r"https?://|<script|<link", page)
 
 
 def test_cache_control(serve: Servers, root: Path) -> None:
-    """The field is sent with files and with 304, as it is."""
+    """Cache-Control is sent unchanged with files and with 304."""
     server = serve(root, "--static-cache-control", "public, max-age=60")
     with server.connect() as connection:
         for target in ("/note.txt", "/medium.bin", "/"):
@@ -149,7 +149,7 @@ def test_cache_control(serve: Servers, root: Path) -> None:
 
 
 def test_own_404_page(serve: Servers, root: Path) -> None:
-    """The page for what is missing can be one's own; the status stays."""
+    """The page for a missing file can be replaced by the operator's; the status stays 404."""
     server = serve(root, "--static-404", "404.html")
     with server.connect() as connection:
         for _ in range(2):
@@ -167,7 +167,7 @@ def test_own_404_page(serve: Servers, root: Path) -> None:
 
 
 def test_fallback(serve: Servers, root: Path) -> None:
-    """Routes of an application in the browser get its page; missing scripts stay missing."""
+    """Paths that are routes of an application in the browser get its page; missing scripts are still answered 404."""
     server = serve(root, "--static-fallback", "index.html")
     home = b"<!doctype html><title>home</title>"
 
@@ -181,7 +181,7 @@ def test_fallback(serve: Servers, root: Path) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_missing_folder(serve: Servers, application: Path, tmp_path: Path, processes: str) -> None:
-    """A folder that does not exist is warned of at the start, and its files are served as soon as it does."""
+    """The server warns of a missing folder at the start, and serves its files as soon as the folder exists."""
     media = tmp_path / "later" / "media"
     server = serve(application, "--static", f"/media={media}", "--processes", processes)
 
@@ -197,13 +197,13 @@ def test_missing_folder(serve: Servers, application: Path, tmp_path: Path, proce
 
 
 def test_file_in_the_place_of_a_folder(serve: Servers, application: Path, root: Path) -> None:
-    """A path that exists and is no folder is refused."""
+    """A path that exists but is not a folder is refused at the start."""
     with pytest.raises(AssertionError, match=r"no folder .*note\.txt"):
         serve(application, "--static", f"/static={root / 'note.txt'}")
 
 
 def test_check_warns_of_a_missing_folder(application: Path, tmp_path: Path) -> None:
-    """`adyton check` warns of a missing folder, too, and looks where the server would look."""
+    """`adyton check` warns of a missing folder, too, and looks for it where the server would."""
     (tmp_path / "static").mkdir()
     flags = ["--chdir", str(tmp_path), "--static", "/static=static", "--static", "/media=media"]
     done = run("check", str(application), *flags, "--processes", "0")

@@ -1,6 +1,7 @@
 """Paths that wait, compute, stream, hang and count, each as its query says.
 
-A request *holds* until a file exists, its flag, so that tests decide when it ends; it never does so for ever.
+A request *holds* until a file exists, its flag, so that tests decide when the request ends. No request holds
+for ever.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 BYTES = ("Content-Type", "application/octet-stream")
 HOLD_S_MAX = 60.0
-"""Time longer than a client waits: a request that holds so long is one that a failed test has forgotten."""
+"""A time that is longer than any client waits: a request that holds so long is left from a failed test."""
 POLL_S = 0.001
 COMPUTE_S = 0.02
 """Time to compute that is longer than the interpreter's switch interval.
 
 A thread that gives up the interpreter more often than that, and takes it back before another thread has
-woken, never hears that others wait.
+woken, never hears that other threads wait.
 """
 LIBC = ctypes.PyDLL(None)
 """The C library; a function that is called in it keeps the interpreter's lock."""
@@ -49,7 +50,7 @@ paths: dict[str, Answer] = {}
 variable: ContextVar[str] = ContextVar("variable", default="nothing")
 local = threading.local()
 notes: dict[str, list[Any]] = {}
-"""Events under each name, for tests to ask."""
+"""The events that were noted under each name, for tests to read."""
 naps_ms: dict[str, float] = {}
 """Durations of the endpoints of `/learn`."""
 barriers: dict[str, threading.Barrier] = {}
@@ -57,10 +58,10 @@ lock = threading.Lock()
 
 
 class Inside:
-    """Counts the threads that are in the application, and keeps who they were."""
+    """Counts the threads that are in the application, and remembers them."""
 
     def __init__(self) -> None:
-        """Start with nobody."""
+        """Start with no thread."""
         self.now = 0
         self.most = 0
         self.threads: dict[str, list[bool]] = {}
@@ -176,20 +177,20 @@ def note(name: str, what: Any) -> None:
 
 
 def pattern(size: int, seed: int = 0) -> bytes:
-    """Return a body in which every place is told from all others, and every seed from its neighbours."""
+    """Return a body whose places all differ, and which differs from the bodies of neighbouring seeds."""
     start = seed % 4096
     return (b"%07x." % seed + NOISE[start : start + size])[:size]
 
 
 def compute(seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
-    """Compute in pure Python for so long, by this clock."""
+    """Compute in pure Python for so many seconds, by this clock."""
     end = clock() + seconds
     while clock() < end:
         pass
 
 
 def linger(query: Query) -> None:
-    """Sleep or compute for as many milliseconds as the query says, or use so many of the CPU."""
+    """Sleep or compute for as many milliseconds as the query says, or use that much CPU time."""
     seconds = float(query.get("ms", "0")) / 1000
     if query.get("by") == "computing":
         compute(seconds)
@@ -200,7 +201,7 @@ def linger(query: Query) -> None:
 
 
 def hold(flag: str, name: str = "", *, computing: bool = False) -> None:
-    """Say that it has begun, by a file, and go on until the flag exists."""
+    """Make a file that says that the hold has begun, and hold until the flag exists."""
     Path(f"{flag}.{name}.started").touch()
     end = time.monotonic() + HOLD_S_MAX
     while not os.path.exists(flag) and time.monotonic() < end:  # noqa: PTH110 - ten times as fast
@@ -239,7 +240,7 @@ def c_call(environ: WSGIEnvironment, start_response: StartResponse, query: Query
 
 
 def keep_interpreter(fifo: str) -> None:
-    """Wait in one call that lets nobody else have the interpreter, until somebody opens the other end."""
+    """Keep the interpreter in one call, until another process opens the other end of the FIFO."""
     os.close(LIBC.open(os.fsencode(fifo), os.O_RDONLY))
 
 
@@ -256,7 +257,7 @@ def lingering(environ: WSGIEnvironment, start_response: StartResponse, query: Qu
 
 @add("meet")
 def meet(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Answer when so many requests of this name are here at the same time."""
+    """Answer when as many requests of this name as the query says are here at the same time."""
     del environ
     with lock:
         barrier = barriers.setdefault(query["name"], threading.Barrier(int(query["n"])))
@@ -398,7 +399,7 @@ def slow_close(environ: WSGIEnvironment, start_response: StartResponse, query: Q
 
 @add("slow-end")
 def slow_end(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Give a body of a known length, take time for its last byte, and to say that there is no more."""
+    """Give a body of a known length; wait before its last byte, and again before the iteration ends."""
     del environ
     size = int(query["size"])
     start_response("200 OK", [BYTES, ("Content-Length", str(size))])
@@ -421,7 +422,7 @@ def write_steps(environ: WSGIEnvironment, start_response: StartResponse, query: 
 
 @add("variables")
 def variables(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Set a context variable and a thread-local, and yield what they are at each item."""
+    """Set a context variable and a thread-local, and yield their values at each item."""
     del environ
     variable.set(query["id"])
     local.value = query["id"]
@@ -440,7 +441,7 @@ def variables_by_item(query: Query, thread: int) -> Iterator[bytes]:
 
 @add("context")
 def context(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Set a context variable, yield what it is at each item, change it, and note what it is at the end."""
+    """Set a context variable, yield its value at each item, change it, and note its value at the end."""
     del environ
     variable.set(f"{query['id']}.0")
     start_response("200 OK", [PLAIN])
@@ -477,7 +478,7 @@ def rows(query: Query) -> Iterator[bytes]:
 
 
 class Pour:
-    """An iterator that notes each item it is asked for, its close, and what went wrong."""
+    """An iterator that notes each item it is asked for, its close, and its errors."""
 
     def __init__(self, query: Query) -> None:
         """Pour as the query says."""
@@ -570,7 +571,7 @@ def tell_count(environ: WSGIEnvironment, start_response: StartResponse, query: Q
 
 @add("inside")
 def tell_inside(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Tell who was inside since this was asked last."""
+    """Tell which threads were inside since this page was asked last."""
     del environ, query
     return say(start_response, inside.take())
 
@@ -642,7 +643,7 @@ def read_elsewhere(name: str, stream: InputStream, begun: threading.Event) -> No
 
 @add("thread")
 def start_thread(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Start a timer, a thread that fails, or one that goes on after the answer."""
+    """Start a timer, a thread that fails, or a thread that goes on after the answer."""
     del environ
     flag = query.get("flag", "")
     if query["what"] == "timer":
@@ -668,7 +669,7 @@ def outlive(flag: str) -> None:
 
 @add("hook")
 def set_hook(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Set a hook that notes the threads which fail, or the interpreter's own."""
+    """Set a hook that notes threads that fail, or set the interpreter's own hook again."""
     del environ
 
     def hook(arguments: threading.ExceptHookArgs) -> None:
@@ -690,10 +691,10 @@ def tick(file: str) -> None:
 def publish_counters(file: str) -> None:
     """Write the server's counters to a file, at first and whenever somebody writes to the pipe beside it.
 
-    So they are told when no request is answered, and a server that nobody asks leaves the CPU to others.
-    Without a file object: free-threaded Python 3.13 gives up the CPU eighty times before it has closed one,
-    because each critical section that is taken a second time by its owner spins first. Beside a busy
-    program that takes long.
+    So a test can read them while no request is answered, and the thread of an idle server uses no CPU. It
+    opens no file object: free-threaded Python 3.13 gives up the CPU eighty times before it has closed one,
+    because each critical section that is taken a second time by its owner spins first. Beside a busy program
+    that takes long.
     """
     # The pipe is opened for both directions, so that it has no end when a writer closes it.
     asked = os.open(file + ".asked", os.O_RDWR)

@@ -31,7 +31,7 @@ def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(params=[1, 2, 16], ids=lambda threads: f"{threads}-threads")
 def site(shared: Callable[[int], Site], request: pytest.FixtureRequest) -> Iterator[Site]:
-    """Use a server with any number of threads; afterwards nobody is left in it."""
+    """Use a server with any number of threads; afterwards no request is left in it."""
     yield shared(request.param)
     shared(request.param).wait_settled()
 

@@ -15,7 +15,7 @@ application = Flask(__name__)
 
 @application.before_request
 def remember() -> None:
-    """Keep the id where Flask keeps what belongs to a request."""
+    """Keep the id in Flask's `g`, which belongs to the request."""
     g.id = request.args["id"]
 
 

@@ -36,20 +36,20 @@ def hang_computing() -> None:
 
 
 def hang_in_c(fifo: str) -> None:
-    """Hang in one call of the kernel, until somebody opens the other end; then go on in Python for ever."""
+    """Hang in one system call, until the other end of the FIFO is opened; then go on in Python for ever."""
     os.close(os.open(fifo, os.O_RDONLY))
     hang()
 
 
 def hang_holding(fifo: str) -> None:
-    """Hang in one call that lets nobody else have the interpreter, until somebody opens the other end."""
+    """Hang in one call that keeps the interpreter, until the other end of the FIFO is opened."""
     keep_interpreter(fifo)
     hang()
 
 
 @add("hang")
 def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Hang, tell what is raised, and whether `finally` runs."""
+    """Hang; note what is raised, and whether `finally` runs."""
     name = query["name"]
     note(name, [threading.current_thread().name])
     try:
@@ -98,7 +98,7 @@ def hangs_midway(environ: WSGIEnvironment, start_response: StartResponse, query:
 def hangs_at_the_end(
     environ: WSGIEnvironment, start_response: StartResponse, query: Query
 ) -> Iterable[bytes]:
-    """Hang while what is left of an answer is closed."""
+    """Hang while the rest of an answer is closed."""
     del environ
     start_response("200 OK", [PLAIN])
 
@@ -160,7 +160,7 @@ def near(environ: WSGIEnvironment, start_response: StartResponse, query: Query) 
 
 @add("busy")
 def busy(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Do some hundred things in which an exception that is late would strike."""
+    """Take some hundred steps, in any of which a late exception would be raised."""
     del environ
     total = 0
     for number in range(300):

@@ -25,11 +25,12 @@ APPLICATION = Path(__file__).with_name("application.py")
 DEFAULT_THREADS = 16
 PATIENCE_S = 20.0
 """
-Longer than anything here takes on a busy machine; more is stuck. Shorter than the default graceful timeout,
-and than what hangs goes on by itself: whoever waits for that takes too long.
+No step of these tests takes so long, even on a busy machine: a longer step is stuck. The time is shorter than
+the default graceful timeout, and shorter than the time after which a hanging request goes on by itself: a
+test that waits for either of them fails.
 """
 PATIENT = ("--write-idle-timeout=10m", "--write-rate-grace=10m")
-"""Clients that do not read are waited for: how long a test lets them wait depends on the machine."""
+"""The server waits long for clients that do not read: how long a test takes depends on the machine."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Flag:
         return str(self.path)
 
     def lift(self) -> None:
-        """Let go on whoever waits for it."""
+        """Let the requests that wait for the flag go on."""
         self.path.touch()
 
     def child(self, name: object) -> Flag:
@@ -66,7 +67,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Site:
-    """A server of the application, and what it counts."""
+    """A server of the application, and its counters."""
 
     server: Server
     threads: int
@@ -74,9 +75,10 @@ class Site:
 
     @property
     def threads_most(self) -> int:
-        """Number of threads while none waits for its client.
+        """The number of threads while none waits for its client.
 
-        One for each event loop, of which there may be one for each CPU, is there to drive it, and one more.
+        Beyond the setting there is a thread for each event loop, of which there may be one for each CPU, and
+        one more.
         """
         return self.threads + 1 + (os.cpu_count() or 1)
 
@@ -88,14 +90,15 @@ class Site:
             self._ask_counters()
             return bool(self._counters_file()["turn"] >= first + 2)
 
-        # The first file may be old, and the next one may have been begun before.
+        # The first file may be old, and the next one may have been begun before this call.
         assert until(told, PATIENCE_S)
         counters = self._counters_file()
         del counters["turn"]
         return counters
 
     def _ask_counters(self) -> None:
-        # Nobody reads a pipe whose server has ended; one whose server has no time for it may be full.
+        # The pipe of a server that has ended has no reader, and the pipe of a server that has no time may be
+        # full.
         with contextlib.suppress(OSError):
             descriptor = os.open(f"{self.counters_file}.asked", os.O_WRONLY | os.O_NONBLOCK)
             try:
@@ -104,7 +107,7 @@ class Site:
                 os.close(descriptor)
 
     def _counters_file(self) -> dict[str, int]:
-        # The pipe is opened without a file object, as the counters are written.
+        # The file is read without a file object, for the reason that `publish_counters` has.
         descriptor = os.open(self.counters_file, os.O_RDONLY)
         try:
             told: dict[str, int] = json.loads(os.read(descriptor, 4096))
@@ -121,13 +124,14 @@ class Site:
         self.wait_for(lambda counters: counters["queue_length"] == count)
 
     def wait_settled(self) -> None:
-        """Wait until nobody is in the application and nothing in the queue."""
+        """Wait until no request is in the application or in the queue."""
         self.wait_for(lambda counters: counters["threads_busy"] == counters["queue_length"] == 0)
 
     def notes(self, name: str) -> list[Any]:
         """Return what the application has noted under a name.
 
-        Nothing where even that took an impatient server too long, which a busy machine can do to it.
+        The list is empty if even this request took longer than the server allows, as it may on a busy
+        machine.
         """
         answer = self.server.fetch(target("/notes", name=name))
         told: list[Any] = [] if answer.status == 504 else answer.json()
@@ -149,13 +153,13 @@ def start(
     env: dict[str, str] | None = None,
     bind: str = "127.0.0.1:0",
 ) -> Site:
-    """Serve the application, or another, with so many threads, and the folder as `/static`.
+    """Serve the application, or another one, with so many threads, and the folder as `/static`.
 
     `None` threads leave their number to the server.
     """
     (folder / "file.txt").write_bytes(b"static")
     counters = folder / "counters.json"
-    # Another server, started in this folder, has left its files.
+    # An earlier server in this folder may have left its files.
     for left in (asked := Path(f"{counters}.asked"), counters):
         left.unlink(missing_ok=True)
     os.mkfifo(asked)
@@ -179,7 +183,7 @@ def target(path: str, **query: object) -> str:
 
 @contextmanager
 def under_way(server: Server, *targets: str, **of_all: Any) -> Iterator[list[Connection]]:
-    """Send each request over a connection of its own; the answers are the caller's business."""
+    """Send each request over a connection of its own; the caller receives the answers."""
     with ExitStack() as stack:
         connections = [stack.enter_context(server.connect()) for _ in targets]
         for connection, one in zip(connections, targets, strict=True):
@@ -204,7 +208,7 @@ def holding(site: Site, flag: Flag, count: int, **query: object) -> Iterator[lis
 
 
 def let_go(fifo: Path) -> None:
-    """Open the other end for which a call in C waits, which may not have come so far yet."""
+    """Open the other end of the FIFO for which a call in C waits, even if the call has not begun yet."""
 
     def opened() -> bool:
         try:
@@ -244,7 +248,7 @@ def meet(site: Site, name: object) -> None:
 
 
 def receive_all(connections: Iterable[Connection]) -> list[Response]:
-    """Take one complete answer from each."""
+    """Take one complete answer from each connection."""
     responses = [connection.receive() for connection in connections]
     assert all(response.complete for response in responses), responses
     return responses

@@ -99,7 +99,7 @@ def send_for_ever(of: socket.socket, files: bytes) -> None:
 
 
 def receive_for_ever(of: socket.socket) -> None:
-    """Take what comes until the connection ends."""
+    """Receive bytes until the connection ends."""
     room = bytearray(1 << 20)
     with contextlib.suppress(OSError):
         while of.recv_into(room):
@@ -124,7 +124,7 @@ def test_timer_while_busy(site: Site, flag: Flag) -> None:
 
 
 def test_failing_thread(site: Site) -> None:
-    """The interpreter's own hook tells of a thread that fails."""
+    """The interpreter's own hook reports a thread that fails."""
     mark = site.server.mark()
 
     assert b"started" == site.server.fetch(target("/thread", what="failing")).body
@@ -133,7 +133,7 @@ def test_failing_thread(site: Site) -> None:
 
 
 def test_excepthook(site: Site, tmp_path: Path) -> None:
-    """A hook of the application's is called for its threads, and not for what fails in a request."""
+    """An application's own hook is called for its threads, and not for exceptions in requests."""
     server, mark = site.server, site.server.mark()
     server.fetch(target("/hook", name=tmp_path, set="ours"))
     try:

@@ -1,4 +1,4 @@
-"""Which way each request took is counted; endpoints that are slow go to the queue, and come back."""
+"""The server counts which way each request took; slow endpoints go to the queue, and come back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 WAYS = ("inline", "handed_over", "queued")
 BATCH = 100
 MOSTLY = 0.5
-"""Share of a batch of quick requests, on a machine on which some of them have to wait for a CPU."""
+"""The share of a batch of quick requests that must be inline: on a busy machine, some wait for a CPU."""
 ATTEMPTS = list("abcdefghijklmnop")
 """Attempts, each with its own paths: a machine that stands still for some ms makes quick requests slow."""
 
@@ -86,7 +86,7 @@ def test_each_request_is_counted_once(site: Site, path: str, count: int) -> None
 
 
 def in_some_attempt(check: Callable[[str], None]) -> None:
-    """Check something that a busy machine may disturb, and again if it did."""
+    """Check something that a busy machine may disturb, and check it again if it failed."""
     for attempt in ATTEMPTS:
         try:
             check(attempt)
@@ -137,7 +137,7 @@ def test_busy(site: Site, flag: Flag) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_learning(fresh: Site, method: str) -> None:
-    """An endpoint that is slow goes to the queue; others do not; when it is fast again it comes back.
+    """A slow endpoint goes to the queue, and others do not; once it is fast again, it comes back.
 
     An endpoint is a method and a path in which all segments with a digit are the same.
     """
@@ -150,7 +150,7 @@ def test_learning(fresh: Site, method: str) -> None:
 
 
 def learn(site: Site, method: str, slow: str, fast: str) -> None:
-    """Make one endpoint slow, and fast again, beside one that is always fast."""
+    """Make one endpoint slow, and fast again, beside an endpoint that is always fast."""
 
     def ask(count: int) -> dict[str, int]:
         before = site.counters()
@@ -168,7 +168,7 @@ def learn(site: Site, method: str, slow: str, fast: str) -> None:
         taken = beside()
         assert MOSTLY * BATCH < taken["inline"], taken
 
-    # A busy machine may have made it slow from the start.
+    # A busy machine may have made this endpoint slow from the start.
     wait_inline(beside)
     site.server.fetch(target(f"/learn/{slow}", set=3), method="PUT")
     ask(BATCH)
@@ -183,7 +183,7 @@ def learn(site: Site, method: str, slow: str, fast: str) -> None:
 
 
 def wait_inline(ask: Callable[[], dict[str, int]]) -> None:
-    """Ask for one quick batch after the other until most of its requests run on the loop's thread."""
+    """Ask for one quick batch after the other until most requests of a batch run on the loop's thread."""
     for _ in range(20):
         if ask()["inline"] > MOSTLY * BATCH:
             return

@@ -45,7 +45,7 @@ def goes_on(server: Server, path: str, body: bytes) -> None:
 
 @BY
 def test_hello_goes_on(threaded: Site, flag: Flag, by: str) -> None:
-    """As long as a thread is free, others answer; and what was slow is answered in the end."""
+    """As long as a thread is free, other requests are answered, and slow ones are answered in the end."""
     count = threaded.threads - 1 if by == "sleeping" else 1
     with holding(threaded, flag, count, by=by) as slow:
         goes_on(threaded.server, "/hello", b"hello")
@@ -57,7 +57,7 @@ def test_hello_goes_on(threaded: Site, flag: Flag, by: str) -> None:
 
 @contextmanager
 def taking_all(connection: Connection) -> Iterator[list[int]]:
-    """Take what comes as fast as can be, to the end; give a list of how many bytes that were."""
+    """Receive as fast as possible, to the end; give a list that gets the number of bytes each time."""
     taken: list[int] = []
 
     def take() -> None:
@@ -76,9 +76,9 @@ def taking_all(connection: Connection) -> Iterator[list[int]]:
 def test_others_go_on_beside_a_stream_of_quick_items(
     serve: Servers, tmp_path: Path, flag: Flag, threads: int, size: int
 ) -> None:
-    """A stream holds nobody up though each of its items is quick, and its client takes them all.
+    """A stream of quick items holds up no other request, though its client takes all of them at once.
 
-    No other thread of Python makes it wait for the interpreter, which would look like an item that is slow.
+    No other thread of Python makes the stream wait for the interpreter: that would look like a slow item.
     """
     (tmp_path / "file.txt").write_bytes(b"static")
     flags = (f"--threads={threads}", f"--static=/static={tmp_path}")
@@ -96,7 +96,7 @@ def test_others_go_on_beside_a_stream_of_quick_items(
 
 @pytest.mark.parametrize("path", ["/hello", "/static/file.txt"])
 def test_others_go_on_beside_a_flood_of_requests(site: Site, path: str) -> None:
-    """A client that always has the next requests under way has its turn as others have."""
+    """A client that always has further requests under way takes turns with other clients."""
     many = request(path) * 5_000
     with ExitStack() as stack:
         flood = stack.enter_context(site.server.connect())
@@ -131,7 +131,7 @@ def test_static_goes_on_with_all_threads_busy(site: Site, flag: Flag, by: str) -
 
 
 def test_static_goes_on_while_c_keeps_the_interpreter(site: Site, flag: Flag) -> None:
-    """A file needs no interpreter either: it comes during a call into C that does not let go of it."""
+    """A file needs no interpreter either: it is sent during a call into C that keeps the interpreter."""
     with keeping_interpreter(site, flag):
         goes_on(site.server, "/static/file.txt", b"static")
 
@@ -150,7 +150,7 @@ def test_hello_goes_on_after_c_kept_the_interpreter(threaded: Site, flag: Flag) 
 
 
 def test_same_batch(threaded: Site, flag: Flag) -> None:
-    """Requests that are ready in the same moment as the slow one change hands with the loop."""
+    """Requests that are ready in the same moment as a slow one change hands with the loop."""
     with ExitStack() as stack:
         slow, *fast = [stack.enter_context(threaded.server.connect()) for _ in range(30)]
         for number, connection in enumerate(fast[:15]):
@@ -169,7 +169,7 @@ def test_same_batch(threaded: Site, flag: Flag) -> None:
 @BY
 @pytest.mark.parametrize("path", ["/steps", "/write-steps"])
 def test_streams(threaded: Site, flag: Flag, path: str, by: str) -> None:
-    """An application that makes its next item wait holds up nobody."""
+    """An application that takes long for its next item holds up no other request."""
     count = threaded.threads - 1 if by == "sleeping" else 1
     targets = [target(path, flag=flag.child(number), n=2, by=by) for number in range(count)]
     with under_way(threaded.server, *targets) as slow:
@@ -183,7 +183,7 @@ def test_streams(threaded: Site, flag: Flag, path: str, by: str) -> None:
 
 
 def test_slow_close(threaded: Site, flag: Flag) -> None:
-    """An application that takes long to close its answer holds up nobody."""
+    """An application that takes long to close its answer holds up no other request."""
     with under_way(threaded.server, target("/slow-close", flag=flag)) as slow:
         flag.wait_started()
         try:
@@ -208,7 +208,7 @@ def test_slow_uploads(site: Site) -> None:
 
 @pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])
 def test_slow_readers(site: Site, tmp_path: Path, path: str) -> None:
-    """Threads that wait for their readers do not count: however many there are, others are served."""
+    """Threads that wait for their readers do not count: however many there are, other requests are served."""
     poured = request(target(path, name=tmp_path, items=200))
     with ExitStack() as stack:
         count = 1 if site.threads == 1 else 2 * site.threads
@@ -226,7 +226,7 @@ def test_slow_readers(site: Site, tmp_path: Path, path: str) -> None:
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_handlers(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """All of this holds for handlers, too."""
+    """A slow handler never stops a fast one either."""
     site = start(serve, tmp_path, threads, of="handler")
     targets = [target("/", flag=flag, id=number) for number in range(threads - 2)]
     targets += [target("/steps", flag=flag, n=2)]

@@ -56,7 +56,7 @@ def test_bodies(forced: Site) -> None:
 
 
 def test_many(forced: Site) -> None:
-    """Many connections at once have each its own answers."""
+    """Many connections at once each get their own answers."""
     with ExitStack() as stack:
         connections = [stack.enter_context(forced.server.connect()) for _ in range(30)]
         for turn in range(10):
@@ -84,7 +84,7 @@ def test_always(serve: Servers, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """A forced hand-over does not let more into the application than are allowed."""
+    """A forced hand-over does not let more threads into the application than are allowed."""
     site = start(serve, tmp_path, threads, "--hand-over=always")
     site.server.fetch("/inside")
     for turn in range(5):
@@ -97,8 +97,9 @@ def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -
 
 
 def test_never(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """No request loses the event loop, however slow it is: it holds up the others there, files included."""
-    # Without a lock there are several loops; where one can be asked for, there is one.
+    """With `never` no request loses the loop: a slow one holds up all others there, files included."""
+    # Without the interpreter's lock there are several loops. If Python can be told to use its lock, there is
+    # one loop.
     site = start(serve, tmp_path, 16, "--hand-over=never", env={"PYTHON_GIL": "1"})
     with holding(site, flag, 1) as held, under_way(site.server, "/hello", "/static/file.txt") as others:
         assert all(connection.is_silent(0.1) for connection in others)

@@ -1,4 +1,4 @@
-"""Never more threads inside the application than were asked for, and never fewer than there could be."""
+"""As many threads are inside the application as the setting says, if there is work, and never more."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load(site: Site, name: str) -> None:
 
 
 def test_never_more(site: Site, tmp_path: Path) -> None:
-    """The application counts its callers, in calls, in items and in `close`: never more than the setting."""
+    """The application never counts more threads inside than the setting: in calls, items and `close`."""
     site.server.fetch("/inside")
     load(site, str(tmp_path))
     told = site.server.fetch("/inside").json()
@@ -66,7 +66,7 @@ def test_the_threads(threaded: Site, tmp_path: Path) -> None:
 
 
 def test_one_thread_is_the_main_thread(single: Site, tmp_path: Path) -> None:
-    """With one thread the application only ever sees that which imported it."""
+    """With one thread the application is only called by the thread that imported it."""
     single.server.fetch("/inside")
     load(single, str(tmp_path))
     told = single.server.fetch("/inside").json()
@@ -91,7 +91,7 @@ def test_so_many_at_the_same_time(threaded: Site, tmp_path: Path, *, kept: bool)
 
 
 def test_three_rounds_in_the_queue(threaded: Site, tmp_path: Path) -> None:
-    """Thrice as many wait for each other in groups: those in the queue come in as threads come free."""
+    """Three times as many requests as threads meet in groups: queued ones come in as threads come free."""
     size = threaded.threads
     targets = [target("/meet", n=size, name=tmp_path, ms=5) for _ in range(3 * size)]
     with under_way(threaded.server, *targets) as connections:

@@ -27,11 +27,11 @@ HOWS = [
 ]
 CONNECTIONS = 40
 PAUSE_S = 0.15
-"""A connection takes a tenth of it; one that waits for a clock of the server takes more."""
+"""A connection takes a tenth of this time; if it waits for a clock of the server, it takes more."""
 ATTEMPTS = 8
-"""A machine that stands still makes the connections of a while slow, and not those of all attempts."""
+"""A machine that stands still makes the connections of some attempts slow, and not of all."""
 how_it_is_late = pytest.mark.parametrize("how", HOWS)
-"""Four milliseconds are later than any hand-over, and short enough for hundreds of requests."""
+"""A request of four milliseconds always loses its loop, and is short enough for hundreds of requests."""
 
 
 def check_hello(connection: Connection) -> None:
@@ -57,7 +57,7 @@ def test_bodies(site: Site, kind: str, how: dict[str, object]) -> None:
 @how_it_is_late
 @pytest.mark.parametrize("kind", [*KINDS, "empty"])
 def test_head(site: Site, kind: str, how: dict[str, object]) -> None:
-    """HEAD has no body, and the connection goes on behind it."""
+    """A late answer to HEAD has no body, and the connection goes on after it."""
     with site.server.connect() as connection:
         for size in (0, 100, 70_000):
             response = connection.get(target("/answer", kind=kind, size=size, **how), method="HEAD")
@@ -71,7 +71,7 @@ def test_head(site: Site, kind: str, how: dict[str, object]) -> None:
 @pytest.mark.parametrize("kind", [*KINDS, "empty"])
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 def test_close(site: Site, kind: str, version: str, how: dict[str, object]) -> None:
-    """The connection ends behind the answer when the client wants it so, and not before."""
+    """If the client wants it so, the connection ends after the late answer, and not before."""
     fields = [("Connection", "close")] if version == "1.1" else []
     for size in (100, 3_000_000):
         asked = target("/answer", kind=kind, size=size, **how)
@@ -88,7 +88,7 @@ def test_close(site: Site, kind: str, version: str, how: dict[str, object]) -> N
 
 @how_it_is_late
 def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
-    """HTTP/1.0 with keep-alive goes on, too."""
+    """A connection of HTTP/1.0 with keep-alive goes on after a late answer, too."""
     asked = request(
         target("/answer", kind="one", **how), version="1.0", fields=[("Connection", "keep-alive")]
     )
@@ -100,7 +100,7 @@ def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
 
 @how_it_is_late
 def test_pipelined(site: Site, how: dict[str, object]) -> None:
-    """A request sent behind a slow one is answered behind it, in the order of the requests."""
+    """Requests sent behind a slow one are answered after it, in the order of the requests."""
     sizes = [0, 100, 70_000, 5, 400_000]
     asked = [
         (kind, size, seed)
@@ -131,7 +131,7 @@ def test_pipelined_behind_one_that_is_held(site: Site, flag: Flag) -> None:
 
 
 def test_sent_while_late(site: Site, flag: Flag) -> None:
-    """A request that arrives in pieces while the application is busy is put together as ever."""
+    """A request that arrives in pieces while the application is busy is put together as always."""
     late = request("/upload?how=all&name=late", method="POST", body=pattern(1000))
     with under_way(site.server, target("/hold", flag=flag)) as (connection,):
         flag.wait_started()
@@ -145,7 +145,7 @@ def test_sent_while_late(site: Site, flag: Flag) -> None:
 
 @how_it_is_late
 def test_uploads(site: Site, how: dict[str, object]) -> None:
-    """A late answer behind a body, with a length or in chunks, leaves the connection in order."""
+    """A late answer to a request with a body leaves the connection in order."""
     chunks = request(
         target("/answer", kind="list", **how),
         method="POST",
@@ -162,7 +162,7 @@ def test_uploads(site: Site, how: dict[str, object]) -> None:
 
 @how_it_is_late
 def test_failures(site: Site, how: dict[str, object]) -> None:
-    """An exception after a while is a 500 like one at once."""
+    """An exception after a while is answered 500, like an early one."""
     mark = site.server.mark()
     with site.server.connect() as connection:
         response = connection.get(target("/answer", kind="raise", **how))
@@ -192,7 +192,7 @@ def test_second_request_of_a_new_connection(site: Site, first: str) -> None:
 
 
 def test_half_closed_while_late(site: Site, flag: Flag) -> None:
-    """A client that has closed its sending side still gets the answer that runs."""
+    """A client that has closed its sending side still gets the answer that is being made."""
     with under_way(site.server, target("/hold", flag=flag)) as (connection,):
         flag.wait_started()
         connection.half_close()
@@ -220,7 +220,7 @@ def test_access_log(serve: Servers, tmp_path: Path, threads: int, flag: Flag) ->
 
 
 def test_linted(site: Site) -> None:
-    """A 304 and a 404 of the file server behind late answers are as they always are."""
+    """After late answers, a 304 and a 404 of the file server are as they always are."""
     with site.server.connect() as connection:
         connection.send(
             request(target("/linger", ms=4))

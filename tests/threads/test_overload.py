@@ -118,7 +118,7 @@ def test_queue_timeout(serve: Servers, tmp_path: Path, flag: Flag, threads: int)
 
 
 def send_at_rate(site: Site, stack: ExitStack, name: str) -> Iterator[tuple[Connection, float]]:
-    """Send requests evenly, each over a connection of its own; yield it and when it was sent."""
+    """Send requests evenly, each over a connection of its own; yield each connection with its time."""
     begun = time.monotonic()
     for number in range(COUNT):
         time.sleep(max(0.0, begun + number / RATE - time.monotonic()))
@@ -138,7 +138,7 @@ def take(waiting: dict[Connection, float], took_s: dict[int, list[float]]) -> No
 
 
 def rush(site: Site, name: str) -> tuple[dict[int, list[float]], list[int]]:
-    """Ask for far more than can be served; return how long answers took, by status, and who was served."""
+    """Ask for far more than can be served; return the times of answers, by status, and the served ids."""
     took_s: dict[int, list[float]] = {}
     waiting: dict[Connection, float] = {}
     with ExitStack() as stack:
@@ -154,9 +154,9 @@ def rush(site: Site, name: str) -> tuple[dict[int, list[float]], list[int]]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_newest_first(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """With far more requests than can be served, most of what is served is fresh, and the old is told soon.
+    """With far more requests than can be served, most served ones are fresh, and old ones are refused soon.
 
-    In the order of their arrival all would be late: the last one would wait for seconds.
+    Served in the order of arrival, all requests would be late: the last one would wait for seconds.
     """
     site = start(serve, tmp_path, threads, "--queue-timeout=1s")
     for attempt in range(ATTEMPTS):
@@ -180,7 +180,7 @@ def test_newest_first(serve: Servers, tmp_path: Path, threads: int) -> None:
 @pytest.mark.parametrize("how", ["reset", "close"])
 @THREADS
 def test_departed(serve: Servers, tmp_path: Path, flag: Flag, threads: int, how: str) -> None:
-    """The application never sees the request of a client that has left the queue; the others it does."""
+    """The application never sees the request of a client that has left the queue; it sees all others."""
     site = start(serve, tmp_path, threads)
     pages = [target("/linger", note="ran", id=number) for number in range(10)]
     with holding(site, flag, threads) as held, under_way(site.server, *pages) as waiting:
@@ -205,7 +205,7 @@ def test_departed(serve: Servers, tmp_path: Path, flag: Flag, threads: int, how:
 
 @pytest.mark.parametrize("gone", [1, 6])
 def test_impatient(serve: Servers, tmp_path: Path, flag: Flag, gone: int) -> None:
-    """When clients leave, the newest of the others are served first; one that leaves changes nothing."""
+    """When clients leave, the newest of the others are served first; a single one changes nothing."""
     site = start(serve, tmp_path, 1)
     pages = [target("/linger", note="ran", id=number) for number in range(20)]
     with holding(site, flag, 1) as held, ExitStack() as stack:
@@ -213,7 +213,7 @@ def test_impatient(serve: Servers, tmp_path: Path, flag: Flag, gone: int) -> Non
         for number, page in enumerate(pages, 1):
             waiting += stack.enter_context(under_way(site.server, page))
             site.wait_queued(number)
-        time.sleep(0.15)  # who has waited a tenth of a second is taken for gone
+        time.sleep(0.15)  # a client that closes after a tenth of a second counts as gone
         for connection in waiting[:gone]:
             connection.socket.close()
         site.wait_for(lambda counters: counters["departed"] == gone)
@@ -241,7 +241,7 @@ def test_departed_make_room(
             connection.send(request("/hello"))
         if how != "close soon":
             site.wait_queued(50)
-            time.sleep(0.15)  # who has waited a tenth of a second is taken for gone
+            time.sleep(0.15)  # a client that closes after a tenth of a second counts as gone
         for connection in waiting:
             if how == "reset":
                 connection.abort()
@@ -263,7 +263,7 @@ def test_departed_make_room(
 )
 @pytest.mark.parametrize("prefix", ["t=", ""])
 def test_request_start(serve: Servers, tmp_path: Path, flag: Flag, prefix: str, unit: int) -> None:
-    """The wait begins when the proxy says it began: a request that was late there is refused at once."""
+    """The wait begins when the proxy says: a request that has waited too long there is refused at once."""
     site = start(serve, tmp_path, 2, "--queue-timeout=60s")
     with holding(site, flag, 2) as held:
         value = time.time() - 90
@@ -279,7 +279,7 @@ def test_request_start(serve: Servers, tmp_path: Path, flag: Flag, prefix: str, 
 
 
 def test_clocks_that_differ(serve: Servers, tmp_path: Path) -> None:
-    """A request that claims a long wait is not refused while a thread is free, also at a slow endpoint."""
+    """A request that claims a long wait is not refused while a thread is free, even at a slow endpoint."""
     site = start(serve, tmp_path, 4, "--queue-timeout=500ms")
     fields = [("X-Request-Start", f"t={time.time() - 5:.3f}")]
     for _ in range(30):
@@ -292,7 +292,7 @@ def test_clocks_that_differ(serve: Servers, tmp_path: Path) -> None:
     ["", "t=", "soon", "t=-5", "t=1e9", "t=99999999999999999999999", "t=5", "t=4102444800", "t=1.2.3"],
 )
 def test_wrong_request_start(serve: Servers, tmp_path: Path, flag: Flag, value: str) -> None:
-    """Nonsense, the future, and clocks that are decades behind are ignored: the wait begins here."""
+    """A start that is nonsense, in the future or decades old is ignored: the wait begins at this server."""
     site = start(serve, tmp_path, 1, "--queue-timeout=60s")
     fields = [("X-Request-Start", value)]
     with holding(site, flag, 1) as held, under_way(site.server, "/hello", fields=fields) as waiting:
@@ -303,7 +303,7 @@ def test_wrong_request_start(serve: Servers, tmp_path: Path, flag: Flag, value: 
 
 
 def test_recovers(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """When the rush is over all is as before: nobody waits, nobody is turned away."""
+    """When the rush is over, all is as before: no request waits, and none is turned away."""
     site = start(serve, tmp_path, 4, "--queue-timeout=200ms", "--queue-limit=20")
     with ExitStack() as stack, holding(site, flag, 4) as held:
         rush = [stack.enter_context(site.server.connect()) for _ in range(100)]
@@ -320,7 +320,7 @@ def test_recovers(serve: Servers, tmp_path: Path, flag: Flag) -> None:
 
 
 def test_random_departures(serve: Servers, tmp_path: Path) -> None:
-    """Whoever leaves whenever: each request is answered, departed or turned away, and nothing is left."""
+    """Whenever clients leave, each request is answered, departed or turned away, and none is left."""
     site = start(serve, tmp_path, 2, "--queue-timeout=1s")
     assert b"hello" == site.server.fetch("/hello").body
     before = site.server.resting_fds()

@@ -21,7 +21,7 @@ LONG_MS = 30
 ROUNDS = 12
 AT_ONCE = 3
 QUEUED_LEAST = 4 * AT_ONCE
-"""Requests that have waited in the queue by then, at least; the first ones were handed over."""
+"""The least number of requests that have waited in the queue by then; the first ones were handed over."""
 
 
 def priorities(site: Site) -> dict[int, tuple[int, int]]:
@@ -35,7 +35,7 @@ def priorities(site: Site) -> dict[int, tuple[int, int]]:
 
 
 def ask(site: Site, by: str) -> None:
-    """Ask for a slow page again and again, some at once; the CPU is counted for those that work."""
+    """Ask for a slow page again and again, several times at once."""
     slow = [target("/linger", ms=LONG_MS, by=by)] * AT_ONCE
     for _ in range(ROUNDS):
         with under_way(site.server, *slow) as connections:
@@ -44,7 +44,7 @@ def ask(site: Site, by: str) -> None:
 
 
 def test_computing(serve: Servers, tmp_path: Path) -> None:
-    """A thread that has computed has a lower priority from then on, and the others have not."""
+    """A thread that has computed has a lower priority from then on, and other threads keep theirs."""
     site = start(serve, tmp_path, 16, "--slow-nice=7")
     before = os.getpriority(os.PRIO_PROCESS, 0)
     lower = before + 7, os.SCHED_BATCH
@@ -68,7 +68,7 @@ def test_waiting(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_alike(serve: Servers, tmp_path: Path) -> None:
-    """With 0 all threads are alike."""
+    """With `--slow-nice=0` all threads keep their priority."""
     site = start(serve, tmp_path, 16, "--slow-nice=0")
     ask(site, "working")
 
@@ -76,7 +76,7 @@ def test_alike(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_one_thread(serve: Servers, tmp_path: Path) -> None:
-    """The only thread that may enter the application drives the loop, too: it gives way to nobody."""
+    """The only thread that may enter the application drives the loop, too, so it keeps its priority."""
     site = start(serve, tmp_path, 1)
     for _ in range(ROUNDS):
         assert 200 == site.server.fetch(target("/linger", ms=LONG_MS, by="working")).status
@@ -85,7 +85,7 @@ def test_one_thread(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_wakes_on_time(serve: Servers, tmp_path: Path) -> None:
-    """A page that waits goes on when its time is over, and not when the kernel has more to do by then."""
+    """A page that sleeps is woken on time: its thread has the least timer slack (prctl(2))."""
     for threads in (1, 16):
         site = start(serve, tmp_path, threads)
         inside = site.server.fetch("/inside").json()["ids"]

@@ -1,4 +1,4 @@
-"""Answers wait for those who read them: memory has a bound, and who leaves troubles nobody."""
+"""Answers wait for slow readers in bounded memory, and a client that leaves disturbs no other."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ITEM_BYTES = 65536
 ITEMS = 400
 """Items that make 25 MiB."""
 POLLS = 15
-"""Polls in a row without another item asked for, after which the answer is at rest."""
+"""How many polls in a row see no further item asked for before the answer counts as at rest."""
 KERNEL_BYTES_MAX = 6 * MIB
 """Bytes that the kernel may hold for one client: the sender's buffer grows to four MiB (`tcp_wmem`)."""
 POURS = pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])
 
 
 def begin(site: Site, asked: str, version: str = "1.0") -> Connection:
-    """Ask over a connection that takes as little as can be, and take the first bytes."""
+    """Ask over a connection with the smallest receive buffer, and take the first bytes."""
     connection = site.server.connect(receive_buffer_bytes=4096)
     connection.send(request(asked, version=version))
     assert connection.reader.fill()
@@ -51,7 +51,7 @@ def read_on(connection: Connection) -> bytes:
 def rests(site: Site, name: str) -> int:
     """Wait until the application is asked for no more items; return how many there were.
 
-    It has to wait for its reader by then: one that merely has no CPU for a while is still busy.
+    The application has to wait for its reader by then: if it merely has no CPU for a while, it is still busy.
     """
     seen: list[int] = []
 
@@ -91,7 +91,7 @@ def test_high_water(threaded: Site, tmp_path: Path, path: str, size: int) -> Non
 
 
 def test_a_mebibyte(serve: Servers, tmp_path: Path) -> None:
-    """Beyond what the kernel takes, it is one mebibyte for a client, and 64 KiB when others hold too much.
+    """Beyond the kernel's part, a client's answer takes 1 MiB, and 64 KiB when others hold too much.
 
     On a unix socket the kernel's share is always about the same.
     """
@@ -144,7 +144,7 @@ def test_gone_while_the_application_works(
         if how == "reset":
             connection.abort()
 
-    # Of slow items the kernel takes many before it is full: a client that is gone shows before that.
+    # The kernel takes many slow items before it is full: a client that has gone is noticed before that.
     most = 20_000 if ms == 1 else 500
     assert most > threaded.wait_noted(name, "close").count("item")
     threaded.wait_settled()
@@ -152,7 +152,7 @@ def test_gone_while_the_application_works(
 
 
 def test_write_that_is_not_caught(threaded: Site, tmp_path: Path) -> None:
-    """The OSError of `write` is no failure of the application that the log should tell."""
+    """An OSError of `write` that the application does not catch is not logged as its failure."""
     name, mark = str(tmp_path), threaded.server.mark()
     asked = target("/pour-write", name=name, items=ITEMS, **{"raise": "yes"})
     with begin(threaded, asked) as connection:
@@ -166,7 +166,7 @@ def test_write_that_is_not_caught(threaded: Site, tmp_path: Path) -> None:
 
 @POURS
 def test_who_waits_does_not_count(threaded: Site, tmp_path: Path, path: str) -> None:
-    """More clients than threads do not read; the others find all threads free. Then all of them read."""
+    """While more clients than threads do not read, others find all threads free; then all of them read."""
     count = threaded.threads + 3
     names = [f"{tmp_path}/{number}" for number in range(count)]
     with ExitStack() as stack:
@@ -184,7 +184,7 @@ def test_who_waits_does_not_count(threaded: Site, tmp_path: Path, path: str) -> 
 
 
 def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
-    """Threads that had to be added for readers who do not read are gone when those are."""
+    """Threads that were added because clients do not read end when those clients have gone."""
     meet = [target("/meet", n=threaded.threads, name=tmp_path)] * threaded.threads
     with under_way(threaded.server, *meet) as others:
         receive_all(others)
@@ -202,7 +202,8 @@ def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
     threaded.wait_for(lambda counters: counters["threads"] <= before)
     pid = threaded.server.process.pid
 
-    # The crew, main thread, watch, two that write logs, and the application's own that tells the counters.
+    # The crew, the main thread, the watch, two threads that write logs, and the one that publishes the
+    # counters.
     assert until(lambda: before + 6 >= len(os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - names are enough
 
 
@@ -214,7 +215,7 @@ def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
 def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_max: int) -> None:
     """A hundred clients that do not read cost a mebibyte each, or less when all together have a bound.
 
-    A waiting thread costs some hundred KiB besides, and more where each has a heap of its own.
+    A waiting thread costs some hundred KiB besides, and more if each has a heap of its own.
     """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         growth_max += 100 * 200 * KIB
@@ -237,7 +238,7 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
 @pytest.mark.parametrize("threads", [1, 16])
 @pytest.mark.parametrize("kind", ["list", "generator"])
 def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, kind: str) -> None:
-    """Answers that are there at once do not fill the memory, however many wait, and each arrives whole."""
+    """Answers that are complete at once do not fill the memory, however many wait; each arrives whole."""
     size, bound = 8 * MIB, 16 * MIB
     # Freed memory goes back to the kernel (mallopt(3)).
     env = {"MALLOC_MMAP_THRESHOLD_": "131072"}
@@ -246,9 +247,9 @@ def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, k
     with under_way(site.server, asked) as warm:
         receive_all(warm)
     before = site.server.rss()
-    # The last ones may be on their way into a file.
-    # Without the interpreter's lock, a thread frees what it has made when it goes on:
-    # that bounds lists, and of those who wait beside a generator each keeps its item.
+    # The last answers may be on their way into a file. Without the interpreter's lock, a thread frees the
+    # objects that it has made only when it goes on: that bounds the lists that are kept, but each thread that
+    # waits with a generator keeps its item.
     count, late = 60, 8
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         late = 40 if kind == "list" else count + 8
@@ -272,7 +273,7 @@ def files_of(site: Site) -> list[str]:
 
 
 def test_no_room_for_answers(serve: Servers, tmp_path: Path) -> None:
-    """An answer that can be kept nowhere is cut so that its client knows, and the others are served."""
+    """An answer for which there is no room is cut so that its client knows, and others are served."""
     site = start(serve, tmp_path, 4, "--output-bytes-max=1m", "--body-files-bytes-max=1k")
     site.server.may_crash = True
     asked = target("/fresh", items=1, size=8 * MIB, **{"as": "list"})
@@ -286,9 +287,10 @@ def test_no_room_for_answers(serve: Servers, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["generator", "list"])
 @pytest.mark.parametrize("size", [ITEM_BYTES, 4 * MIB])
 def test_what_is_sent_is_given_back(serve: Servers, tmp_path: Path, kind: str, size: int) -> None:
-    """Large items that are sent, or that nobody wants any more, are gone without another request.
+    """Large items that were sent, or whose client has gone, are freed without another request.
 
-    Without the interpreter's lock only the thread that made an object frees it: each may have its last one.
+    Without the interpreter's lock only the thread that made an object frees it: each thread may keep its last
+    item.
     """
     bound = (400 if sysconfig.get_config_var("Py_GIL_DISABLED") else 48) * MIB
     site = start(serve, tmp_path, 2, *PATIENT)

@@ -37,7 +37,7 @@ RACES = 60
 
 @pytest.fixture
 def impatient(serve: Servers, tmp_path: Path) -> Callable[[int], Site]:
-    """Return what starts a server that lets a request take 300 ms, or another time."""
+    """Return a function that starts a server that lets a request take 300 ms, or another time."""
 
     def start_impatient(threads: int, *flags: str, timeout: str = "300ms", of: str = "application") -> Site:
         return start(serve, tmp_path, threads, f"--request-timeout={timeout}", *flags, file=HANGING, of=of)
@@ -63,7 +63,7 @@ def test_exception() -> None:
 @THREADS
 @pytest.mark.parametrize("by", ["sleeping", "computing"])
 def test_hung(impatient: Callable[[int], Site], threads: int, by: str) -> None:
-    """The exception is raised where it hangs: not caught by `except Exception`, seen by `finally`."""
+    """The exception is raised where the request hangs; `finally` sees it, `except Exception` does not."""
     site = impatient(threads)
     asked = target("/hang", by=by, name="hung")
     begun = time.monotonic()
@@ -107,7 +107,7 @@ def test_log(impatient: Callable[[int], Site], threads: int, by: str) -> None:
 @THREADS
 @pytest.mark.parametrize("status", [200, 503])
 def test_caught(impatient: Callable[[int], Site], threads: int, status: int) -> None:
-    """An application that catches it and answers is heard."""
+    """If the application catches the exception and answers, that answer is sent."""
     site = impatient(threads)
     response = site.server.fetch(target("/hang", by="sleeping", name="caught", catch=status))
 
@@ -118,7 +118,7 @@ def test_caught(impatient: Callable[[int], Site], threads: int, status: int) -> 
 
 @THREADS
 def test_started(impatient: Callable[[int], Site], threads: int) -> None:
-    """A status and fields given to `start_response` are forgotten while nothing of them was sent."""
+    """A status and fields given to `start_response` are forgotten, because nothing of them was sent."""
     site = impatient(threads)
 
     assert_timed_out(site.server.fetch("/hang-started"))
@@ -154,7 +154,7 @@ def test_stream_that_goes_on(impatient: Callable[..., Site], threads: int, way: 
 @THREADS
 @pytest.mark.parametrize("way", ["items", "write"])
 def test_total(impatient: Callable[..., Site], threads: int, way: str) -> None:
-    """A setting limits the time of a whole answer, and no item puts its end off."""
+    """`--request-total-timeout` limits the time of a whole answer, and no item puts its end off."""
     site = impatient(threads, "--request-total-timeout=500ms", timeout="60s")
     with site.server.connect() as connection:
         response = connection.get(target("/ticks", way=way, ms=20))
@@ -183,11 +183,11 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
 
     assert ["closed", "RequestTimeout"] == site.notes("end")
     site.server.wait_for_log(r"\bin items$")
-    # One thread is the loop's, which waits for the reader itself; of more, a late one does so in its request.
+    # With one thread the loop waits for the reader itself; with more, a late thread does so in its request.
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )
-    # The thread that reports it is not the one that was interrupted.
+    # The thread that reports the timeout is not the thread that was interrupted.
     site.server.wait_for_log(told)
     site.wait_for(lambda counters: counters["timed_out"] == 1)
     site.wait_settled()
@@ -197,7 +197,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
 
 @THREADS
 def test_does_not_react_at_the_end(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
-    """A thread that does not come back from closing an answer is reported, and ends when it does."""
+    """A thread that hangs while it closes an answer is reported, and ends when it comes back."""
     site = impatient(threads)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -231,7 +231,7 @@ def test_does_not_react(impatient: Callable[[int], Site], tmp_path: Path, thread
 
 @THREADS
 def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
-    """A request that cannot be interrupted is reported and answered for, once, while it keeps the lock."""
+    """While a request keeps the interpreter, and cannot be interrupted, it is reported and answered once."""
     site = impatient(threads)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -253,7 +253,7 @@ def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path,
 
 
 def test_one_stuck_after_another(impatient: Callable[[int], Site], tmp_path: Path) -> None:
-    """A thread that is lost stands in nobody's way who has the place of its connection now."""
+    """A lost thread does not disturb a later connection in the place of its own."""
     site = impatient(4)
     fifos = [tmp_path / f"fifo{number}" for number in range(3)]
     for fifo in fifos:
@@ -268,7 +268,7 @@ def test_one_stuck_after_another(impatient: Callable[[int], Site], tmp_path: Pat
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_others_go_on(impatient: Callable[..., Site], tmp_path: Path, threads: int) -> None:
-    """While some are stuck the others are served; afterwards all threads are there again."""
+    """While some requests are stuck, others are served; afterwards all threads are there again."""
     site = impatient(threads, timeout="2s")
     fifos = [tmp_path / f"fifo{number}" for number in range(threads - 1)]
     for fifo in fifos:
@@ -299,7 +299,7 @@ def test_handler(impatient: Callable[[int], Site], threads: int) -> None:
 
 
 def test_off(serve: Servers, tmp_path: Path) -> None:
-    """With 0 a request may take as long as it likes."""
+    """With `--request-timeout=0` a request may take as long as it likes."""
     site = start(serve, tmp_path, 2, "--request-timeout=0", file=HANGING)
 
     assert b"lingered" == site.server.fetch("/linger?ms=1500").body
@@ -308,7 +308,7 @@ def test_off(serve: Servers, tmp_path: Path) -> None:
 
 @THREADS
 def test_time_in_the_queue_does_not_count(impatient: Callable[..., Site], threads: int) -> None:
-    """A request has its time from when it begins to run."""
+    """The time of a request counts from when it begins to run."""
     site = impatient(threads, timeout="3s")
     targets = [target("/linger", ms=800, id=number) for number in range(4 * threads)]
     with under_way(site.server, *targets) as connections:
@@ -351,7 +351,7 @@ def test_time_for_a_sender_does_not_count(impatient: Callable[..., Site], thread
 
 
 def race(site: Site, turn: str, us: int) -> list[tuple[str, Response]]:
-    """Ask for what takes about as long as it may, and then for three that are quick; return what came."""
+    """Ask for a page that takes about the allowed time, then for three quick ones; return the answers."""
     slow, *quick = target("/near", us=us, id=turn), *(target("/busy", id=f"{turn}.{n}") for n in range(3))
     answers = [(slow, site.server.fetch(slow))]
     with site.server.connect() as connection:
@@ -364,9 +364,9 @@ def race(site: Site, turn: str, us: int) -> list[tuple[str, Response]]:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """However close an answer is to the end of its time, the exception never strikes in the next one.
+    """However close an answer is to its timeout, the exception never strikes in the next request.
 
-    Whoever gets a 504 is named in the log as the one that took too long.
+    The log names each request that was answered 504 as one that took too long.
     """
     site = start(serve, tmp_path, threads, f"--request-timeout={TIMEOUT_MS}ms", file=HANGING)
     answers: list[tuple[str, Response]] = []
@@ -387,7 +387,7 @@ def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) ->
     struck = {one for one, answer in answers if answer.status == 504}
 
     def ended() -> set[str]:
-        # A request that gets no CPU for a second is answered in its place.
+        # If a request gets no CPU for a second, the server answers in its place.
         why = "takes longer than|was interrupted|is not reached"
         return set(re.findall(rf"GET (\S+) (?:{why})", site.server.log()))
 

@@ -1,4 +1,4 @@
-"""A stop answers what is under way, late or queued, and waits for nobody longer than it was told to."""
+"""A stop answers requests under way, late or queued, and waits for none longer than it was told to."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def start_with_exit(servers: Servers, folder: Path, threads: int, *flags: str) -
     [(1, "sleeping"), (2, "sleeping"), (16, "sleeping"), (1, "computing"), (2, "computing")],
 )
 def test_running_late_and_queued(serve: Servers, tmp_path: Path, flag: Flag, threads: int, by: str) -> None:
-    """All requests that were taken are answered, those that had no thread yet included."""
+    """All requests that were accepted are answered, including those that had no thread yet."""
     site = start(serve, tmp_path, threads)
     names = range(threads + 5)
     targets = [target("/hold", flag=flag, id=number, by=by) for number in names]
@@ -76,7 +76,7 @@ def test_running_late_and_queued(serve: Servers, tmp_path: Path, flag: Flag, thr
 
 @THREADS
 def test_stream_goes_on(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """A stream that has begun comes to its end, and so does what was pipelined behind it."""
+    """A stream that has begun comes to its end, and so do requests that were pipelined behind it."""
     site = start(serve, tmp_path, threads)
     with site.server.connect() as connection:
         connection.send(request(target("/steps", flag=flag, n=3)) + request("/hello"))
@@ -133,7 +133,7 @@ def assert_unanswered(connection: Connection) -> None:
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_all_hang(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """All threads together, with more requests in the queue, delay the stop no longer either."""
+    """Even if all threads hang, and requests are queued, the stop is delayed by the set time at most."""
     site, exited = start_with_exit(serve, tmp_path, threads, f"--graceful-timeout={GRACE_S}s")
     with holding(site, flag, threads), under_way(site.server, "/hello", "/hello"):
         site.wait_queued(2)
@@ -145,7 +145,7 @@ def test_all_hang(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> N
 
 @THREADS
 def test_hung_reader(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """A thread that waits for a client which never reads does not delay the stop either."""
+    """A thread that waits for a client that never reads delays the stop by the set time at most."""
     site, exited = start_with_exit(serve, tmp_path, threads, f"--graceful-timeout={GRACE_S}s")
     asked = target("/pour-write", name="reader", items=300)
     with site.server.connect(receive_buffer_bytes=4096) as connection:
@@ -199,7 +199,7 @@ def test_other_thread(serve: Servers, tmp_path: Path, flag: Flag, threads: int) 
 
 @THREADS
 def test_second_signal(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """A second signal ends at once, though all threads are busy."""
+    """A second signal ends the server at once, even if all threads are busy."""
     site = start(serve, tmp_path, threads)
     with holding(site, flag, threads):
         site.server.signal(signal.SIGTERM)
@@ -213,7 +213,7 @@ def test_second_signal(serve: Servers, tmp_path: Path, flag: Flag, threads: int)
 @THREADS
 @pytest.mark.parametrize("times", range(5))
 def test_under_load(serve: Servers, tmp_path: Path, threads: int, times: int) -> None:
-    """A stop under load cuts no answer that was begun; a connection without one just ends."""
+    """A stop under load cuts no answer that was begun; a connection without an answer just ends."""
     site = start(serve, tmp_path, threads)
     targets = [target("/linger", ms=number % 4, id=number) for number in range(40)]
     with under_way(site.server, *targets) as connections:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FLASK_APPLICATION = Path(__file__).with_name("flask_application.py")
 STEPS = 4
 PAD = 20_000
-"""Bytes in a line, so that a stream passes every mark at which somebody may wait for somebody."""
+"""Bytes in a line, so that a stream passes every mark at which one side may wait for the other."""
 MIB = 1 << 20
 GATHERED_BYTES = 256 << 10
 ANSWERS = 10
@@ -39,7 +39,7 @@ def wait_until_here(connection: Connection, data: bytes) -> None:
 @pytest.mark.parametrize("path", ["/steps", "/write-steps"])
 @pytest.mark.parametrize("ms", [0, 5], ids=["begun at once", "begun late"])
 def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: int) -> None:
-    """Each item is with the client before the next one can exist: the client makes it happen."""
+    """Each item reaches the client before the next one exists: the client itself triggers that one."""
     asked = target(path, flag=flag, n=STEPS, by=by, ms=ms)
     with under_way(site.server, asked, version=version) as (connection,):
         for number in range(STEPS):
@@ -51,7 +51,7 @@ def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: in
 
 @pytest.mark.parametrize("ms", [1, 50])
 def test_prompt_after_quick_items(site: Site, flag: Flag, ms: int) -> None:
-    """Items that come too quickly to be sent one by one are with the client when the next one is slow."""
+    """Items that come too quickly to be sent one by one reach the client while the next one is slow."""
     with under_way(site.server, target("/burst", flag=flag, n=STEPS, ms=ms)) as (connection,):
         for number in range(STEPS):
             wait_until_here(connection, b"<%d>" % number)
@@ -88,9 +88,9 @@ def packets_of_one_send(size: int) -> int:
 @pytest.mark.parametrize("threads", [1, 16])
 @pytest.mark.parametrize(("size", "items"), [(16_384, 64), (1_000, 200), (40_000, 3)])
 def test_few_packets(serve: Servers, size: int, items: int, threads: int, *, promised: bool) -> None:
-    """Items that are there at once leave together: neither an item nor a chunk's head has its own packet.
+    """Items that are there at once are sent together: neither item nor chunk head has its own packet.
 
-    Each time that so much has gathered there is a packet that is not full, and one for the end.
+    After each `GATHERED_BYTES` one packet may be less than full, and so may the last one.
     """
     server = serve(f"{APPLICATION}:pieces", f"--threads={threads}", "--hand-over=never", *PATIENT)
     asked = target("/", items=items, size=size, length=items * size if promised else "")
@@ -98,13 +98,12 @@ def test_few_packets(serve: Servers, size: int, items: int, threads: int, *, pro
     with_heads = items * (size + 10) + 1_000
 
     def count() -> tuple[int, int]:
-        # The connection is new: the kernel paces one whose client was slow once, with small packets.
+        # The connection is new: to a client that was slow once, the kernel sends small packets.
         with server.connect(receive_buffer_bytes=4 * MIB) as connection:
             assert bytes(items * size) == connection.get(asked).body
             return packets(connection.socket), packets_of_one_send(with_heads)
 
-    # Items that are there are sent at once when the next one is late, as it is when its thread waits for a
-    # CPU.
+    # Items that are there are sent at once if the next one is late, as it is when its thread waits for a CPU.
     counts = [count() for _ in range(ANSWERS)]
     of_ours, of_one_send = (min(those) for those in zip(*counts, strict=True))
     assert of_one_send + with_heads // GATHERED_BYTES + 1 >= of_ours, counts
@@ -128,7 +127,7 @@ def test_many_at_once(threaded: Site, flag: Flag, path: str) -> None:
 
 @pytest.mark.parametrize("size", [10, 70_000, 8_000_000])
 def test_next_request_before_the_end(site: Site, size: int) -> None:
-    """A client that has all bytes of an answer asks again, and is answered when the application has ended."""
+    """A client that has all bytes of an answer asks again, and is answered when the first call has ended."""
     with site.server.connect(receive_buffer_bytes=4096) as connection:
         for _ in range(3):
             assert bytes(size - 1) + b"." == connection.get(target("/slow-end", size=size, ms=20)).body
@@ -151,8 +150,9 @@ def test_pages_between_the_items(site: Site, flag: Flag) -> None:
 def test_variables(site: Site, ms: int, pad: int) -> None:
     """A stream finds its context variable and its thread-local at each item, in the same thread.
 
-    Others set the same variables meanwhile, and the readers of large streams come late, so that streams wait
-    for them. Where there is one thread such streams take turns on it, and share what belongs to the thread.
+    Other streams set the same variables meanwhile, and the readers of large streams come late, so that
+    streams wait for them. If there is only one thread, such streams take turns on it, and share its
+    thread-local.
     """
     count = 1 if pad and site.threads == 1 else 3 * site.threads
     items = 5 if pad == 0 else 80
@@ -192,7 +192,7 @@ def flask(serve: Servers, request: pytest.FixtureRequest) -> Server:
 
 
 def test_flask(flask: Server) -> None:
-    """Flask's `stream_with_context` has its request at each item, among many of its kind."""
+    """A stream of Flask's `stream_with_context` has its own request at each item, beside many others."""
     with ExitStack() as stack:
         connections = [stack.enter_context(flask.connect(lint_answers=False)) for _ in range(24)]
         for turn in range(4):

@@ -1,4 +1,4 @@
-"""With `--stream-body` an application reads a body as it comes; whoever sends slowly holds up nobody else."""
+"""With `--stream-body` an application reads a body as it comes; a slow sender holds up no other client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = [b"one\n", b"two\n", b"three\n"]
 
 @pytest.fixture
 def streaming(serve: Servers, tmp_path: Path) -> Callable[..., Site]:
-    """Return what starts a server that gives bodies to the application as they come."""
+    """Return a function that starts a server that gives bodies to the application as they come."""
 
     def start_streaming(threads: int, *flags: str) -> Site:
         return start(serve, tmp_path, threads, "--stream-body=on", *flags)
@@ -46,7 +46,7 @@ def part(data: bytes, framing: str) -> bytes:
 
 
 def end(framing: str) -> bytes:
-    """Return what ends a body."""
+    """Return the end of a body."""
     return b"" if framing == "length" else chunked()
 
 
@@ -102,7 +102,7 @@ def test_pipelined(streaming: Callable[..., Site], threads: int, framing: str) -
 @THREADS
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_unread(streaming: Callable[..., Site], threads: int, framing: str, size: int) -> None:
-    """An application that does not read is answered; the rest is read away, or the connection ends."""
+    """An application may answer without reading; the body is then discarded, or the connection ends."""
     site = streaming(threads)
     data = head("nothing", "unread", framing, size) + part(pattern(size), framing) + end(framing)
     with site.server.connect() as connection:
@@ -118,7 +118,7 @@ def test_unread(streaming: Callable[..., Site], threads: int, framing: str, size
 @pytest.mark.parametrize("threads", [2, 16])
 @pytest.mark.parametrize("how", ["reset", "close"])
 def test_client_that_leaves(streaming: Callable[..., Site], threads: int, framing: str, how: str) -> None:
-    """A client that leaves midway ends the reading with an OSError, which is no failure in the log."""
+    """A client that leaves midway ends the reading with an OSError, which is not logged as a failure."""
     site = streaming(threads)
     with site.server.connect() as connection:
         connection.send(head("all", "left", framing, 1000) + part(b"x" * 500, framing))
@@ -144,14 +144,14 @@ def test_client_that_stops(streaming: Callable[..., Site]) -> None:
 
 
 def trickle(connections: list[Connection]) -> None:
-    """Send one more byte over each."""
+    """Send one more byte over each connection."""
     for connection in connections:
         connection.send(b"x")
 
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_slow_ones_stop_nobody(streaming: Callable[..., Site], threads: int) -> None:
-    """While all threads but one wait for bodies, the others are served."""
+    """While all threads except one wait for bodies, other requests are served."""
     site = streaming(threads)
     with ExitStack() as stack:
         slow = [stack.enter_context(site.server.connect()) for _ in range(threads - 1)]
@@ -193,7 +193,7 @@ def test_expect(streaming: Callable[..., Site], threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_too_many_are_read_before(streaming: Callable[..., Site], threads: int) -> None:
-    """A body that has no place among those read as they come is whole when the application is called."""
+    """A body beyond the most that are read as they come is whole when the application is called."""
     site = streaming(threads, "--stream-body-threads=1")
     with ExitStack() as stack:
         first, second = (stack.enter_context(site.server.connect()) for _ in range(2))
@@ -227,7 +227,7 @@ def test_answered_before_the_end(streaming: Callable[..., Site], threads: int, f
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_too_large(streaming: Callable[..., Site], threads: int) -> None:
-    """A chunked body that becomes too large is 413, whatever the application makes of it."""
+    """A chunked body that becomes too large is answered 413, whatever the application does."""
     site = streaming(threads, "--body-bytes-max=1k")
     with site.server.connect() as connection:
         connection.send(head("all", "large", "chunked", 0) + part(b"x" * 1025, "chunked"))
@@ -238,7 +238,7 @@ def test_too_large(streaming: Callable[..., Site], threads: int) -> None:
 @pytest.mark.parametrize("threads", [2, 16])
 @pytest.mark.parametrize("sent", [b"", b"hello"], ids=["nothing", "half"])
 def test_read_elsewhere(streaming: Callable[..., Site], threads: int, sent: bytes) -> None:
-    """A request that ends while another thread still reads its body keeps nobody waiting."""
+    """A request that ends while another thread still reads its body keeps no other request waiting."""
     site = streaming(threads, "--linger-timeout=1m")
     with site.server.connect() as connection:
         connection.send(head("elsewhere", "elsewhere", "length", 10) + sent)

@@ -1,4 +1,4 @@
-//! The Basic scheme (RFC 7617): a name and a password in the open, for connections that are secret.
+//! The Basic scheme (RFC 7617): a client sends its name and password unencrypted, so the connection must be encrypted.
 
 use std::fmt;
 
@@ -9,29 +9,30 @@ use crate::realm::{Realm, quote};
 /// The name and the password that a client sends.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The name: without a colon and control characters, perhaps empty.
+    /// The name: without a colon and without control characters; it may be empty.
     pub user: Vec<u8>,
     /// The password: without control characters.
     pub password: Vec<u8>,
 }
 
 impl fmt::Debug for Credentials {
-    /// Shows no password: it must not get into a log.
+    /// Shows the name but not the password, which must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let user = self.user.escape_ascii().to_string();
         f.debug_struct("Credentials").field("user", &user).finish_non_exhaustive()
     }
 }
 
-/// The longest name, colon and password, decoded. `htpasswd` takes 255 bytes of each.
+/// The most bytes of the decoded name, colon and password together. `htpasswd` allows 255 bytes each for name and
+/// password.
 pub const CREDENTIALS_BYTES_MAX: usize = 1024;
 
-/// Reason why a value of `Authorization` has no name and password.
+/// The reason why no name and password can be read from a value of `Authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BasicError {
-    /// The value is of another scheme: ask for this one.
+    /// The value belongs to another scheme: ask the client for Basic.
     OtherScheme,
-    /// The value is not as RFC 7617 section 2 says; 400 is an answer, and so is to ask again.
+    /// The value does not have the form of RFC 7617 section 2: answer 400, or ask the client again.
     Malformed,
     /// The value is longer than [`CREDENTIALS_BYTES_MAX`].
     TooLong,
@@ -51,7 +52,7 @@ impl fmt::Display for BasicError {
 
 impl std::error::Error for BasicError {}
 
-/// Reads the value of `Authorization`, without blanks around it, as it is on the wire.
+/// Reads the value of `Authorization`, as it was sent, without the blanks around it.
 ///
 /// # Errors
 ///
@@ -73,7 +74,7 @@ pub fn read_basic(value: &[u8]) -> Result<Credentials, BasicError> {
     Ok(Credentials { user: decoded[..colon].to_vec(), password: decoded[colon + 1..].to_vec() })
 }
 
-/// The value of `WWW-Authenticate` that asks for this scheme, with names and passwords in UTF-8.
+/// The value of `WWW-Authenticate` that asks for Basic, with names and passwords in UTF-8.
 pub fn basic_challenge(realm: &Realm) -> Vec<u8> {
     let mut value = b"Basic realm=".to_vec();
     quote(realm.as_str().as_bytes(), &mut value);
@@ -81,7 +82,8 @@ pub fn basic_challenge(realm: &Realm) -> Vec<u8> {
     value
 }
 
-/// The rest of a value behind the name of its scheme, in any case, and the spaces behind that (RFC 9110 section 11.4).
+/// The rest of a value after the name of its scheme, in any case, and the spaces after the name (RFC 9110 section
+/// 11.4).
 pub(crate) fn of_scheme<'a>(value: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
     let (name, mut rest) = value.split_at_checked(scheme.len())?;
     if !name.eq_ignore_ascii_case(scheme) || !(rest.is_empty() || rest.starts_with(b" ")) {
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        // Every byte in each place, against the rule itself.
+        // Every byte in each place, compared with the rule itself.
         for byte in 0..=u8::MAX {
             for text in [vec![byte, b':', b'p'], vec![b'u', b':', byte], vec![b'u', byte, b'p']] {
                 let value = format!("Basic {}", Base64::encode_string(&text));

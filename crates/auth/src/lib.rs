@@ -1,26 +1,28 @@
 //! Authentication of clients: passwords, the fields of Basic and Digest, rules, and a throttle for guesses.
 //!
-//! Nothing here reads files or clocks, or makes random numbers: the caller has them. A server uses the parts so:
+//! This crate reads no files and no clocks, and makes no random numbers: the caller passes them in. A server uses it as
+//! follows:
 //!
-//! 1. When it starts, it makes a [`Secret`] of random bytes, reads its files with [`Passwords::read`],
-//!    [`DigestPasswords::read`] and [`Groups::read`], and tells whose hashes are [`Passwords::weak`].
+//! 1. When it starts, the server makes a [`Secret`] of random bytes, reads its files with [`Passwords::read`],
+//!    [`DigestPasswords::read`] and [`Groups::read`], and warns of users whose hashes are [`Passwords::weak`].
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
-//! 3. For one with it, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
-//!    looked at. To let known passwords through meanwhile would tell a guesser which are right.
-//! 4. With Basic, [`read_basic`] reads name and password, and [`Verdicts::look`] finds a known verdict; otherwise a
-//!    thread that may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps the result.
-//! 5. [`Throttle::failed`] hears of failures that were verified, not of known ones. A success takes no failure back:
-//!    whoever has one password could guess others.
-//! 6. With Digest, [`Digest::check`] answers in microseconds. After [`Checked::Stale`] the client is asked again, which
-//!    is no failure; a [`Checked::Bad`] is one if [`DigestError::is_guess`] says so.
-//! 7. [`Rule::allows`] says whether this user may pass; if not, the client is asked again, as it may be another user,
-//!    too.
-//! 8. When a file has changed, it is read anew and takes the place of the old one; then [`Verdicts::clear`] forgets the
-//!    verdicts of that one. A thread that makes a [`VerdictKey`] before it takes the file to verify with never keeps a
-//!    verdict that is out of date.
+//! 3. For a request with `Authorization`, [`Throttle::wait_ms`] comes first: a client that must wait gets 429 with
+//!    `Retry-After`, and its password is not checked. Letting known passwords through would tell a guesser which are
+//!    right.
+//! 4. With Basic, [`read_basic`] reads name and password, and [`Verdicts::look`] finds a known verdict. If there is
+//!    none, a thread that may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps the result.
+//! 5. [`Throttle::failed`] is called for failures that were verified, not for known verdicts. A success cancels no
+//!    failure: otherwise somebody with one password could go on guessing others.
+//! 6. With Digest, [`Digest::check`] answers within microseconds. After [`Checked::Stale`] the client is asked again,
+//!    and that is not a failure; [`Checked::Bad`] is a failure if [`DigestError::is_guess`] says so.
+//! 7. [`Rule::allows`] says whether this user may pass. If not, the client is asked again, because the same person may
+//!    also have another user name.
+//! 8. When a file has changed, it is read again and replaces the old one; then [`Verdicts::clear`] forgets the verdicts
+//!    that were made with the old file. A thread must make its [`VerdictKey`] before it takes the file to verify with:
+//!    then no outdated verdict is ever kept.
 //!
-//! The time that an answer takes tells one thing: in a file of hashes of several forms or costs, which of them a user
-//! has. Where all are alike, it does not even tell whether there is such a user.
+//! The time that an answer takes reveals one thing: if the hashes of a file have several forms or costs, which of them
+//! a user's hash has. If all are alike, the time does not even reveal whether a user exists.
 
 #![forbid(unsafe_code)]
 

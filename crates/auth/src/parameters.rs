@@ -1,25 +1,25 @@
-//! The parameters of a scheme (RFC 9110 section 11.2): `name=token, name="quoted string"`.
+//! The parameters of an authentication scheme (RFC 9110 section 11.2): `name=token, name="quoted string"`.
 
 use std::borrow::Cow;
 
 use adyton_http::bytes::{is_blank, is_token, is_token_byte};
 
-/// Parameters by name, each once.
+/// Parameters, in which each name occurs once.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parameters<'a> {
     all: Vec<(&'a [u8], Cow<'a, [u8]>)>,
 }
 
-/// Most parameters of a list: Digest knows 12 (RFC 7616 section 3.4), and others are ignored.
+/// The most parameters of a list: Digest has 12 (RFC 7616 section 3.4), and others are ignored.
 const PARAMETERS_MAX: usize = 24;
 
 impl<'a> Parameters<'a> {
-    /// Reads the text behind the name of a scheme. `None`: it is no such list, or has a name twice, or more than
-    /// [`PARAMETERS_MAX`].
+    /// Reads the text after the name of a scheme. `None` if the text is no such list, has a name twice, or has more
+    /// than [`PARAMETERS_MAX`] parameters.
     pub(crate) fn read(mut text: &'a [u8]) -> Option<Parameters<'a>> {
         let mut parameters = Parameters::default();
         loop {
-            // Empty elements are none (RFC 9110 section 5.6.1.2).
+            // Empty elements of the list are skipped (RFC 9110 section 5.6.1.2).
             text = after(text, |byte| is_blank(byte) || byte == b',');
             if text.is_empty() {
                 return Some(parameters);
@@ -38,15 +38,15 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The value of the parameter with this name, in any case.
+    /// The value of the parameter with this name, which is case-insensitive.
     pub(crate) fn of(&self, name: &[u8]) -> Option<&[u8]> {
         let found = self.all.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| &**value)
     }
 }
 
-/// Reads a token or a quoted string, without its quotes and escapes; returns it and what follows. RFC 9110 section 11.2
-/// lets a recipient take either, whatever a scheme writes.
+/// Reads a token, or a quoted string without its quotes and escapes; returns the value and the text after it. RFC 9110
+/// section 11.2 lets a recipient accept either form, whichever a scheme prescribes.
 fn value(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     if let Some(inner) = text.strip_prefix(b"\"") {
         return quoted(inner);
@@ -55,7 +55,7 @@ fn value(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     (!token.is_empty()).then_some((token.into(), rest))
 }
 
-/// Reads a quoted string (RFC 9110 section 5.6.4) from behind its first quote.
+/// Reads a quoted string (RFC 9110 section 5.6.4); `inner` begins after the first quote.
 fn quoted(inner: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     let plain = inner.iter().position(|&byte| byte == b'"' || byte == b'\\')?;
     let (mut value, mut rest) = (Cow::Borrowed(&inner[..plain]), &inner[plain..]);
@@ -71,13 +71,13 @@ fn quoted(inner: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     }
 }
 
-/// Whether a byte may stand in a quoted string, escaped or not: a tab, a space, a visible character, or a byte above
+/// Whether a byte may be in a quoted string, escaped or not: a tab, a space, a visible character, or a byte above
 /// ASCII.
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || !byte.is_ascii_control()
 }
 
-/// `text` without the bytes of a kind that it begins with.
+/// Returns `text` without the bytes at its start for which `is_of_kind` holds.
 fn after(text: &[u8], is_of_kind: impl Fn(u8) -> bool) -> &[u8] {
     let end = text.iter().position(|&byte| !is_of_kind(byte)).unwrap_or(text.len());
     &text[end..]
@@ -87,7 +87,7 @@ fn after(text: &[u8], is_of_kind: impl Fn(u8) -> bool) -> &[u8] {
 mod tests {
     use super::{PARAMETERS_MAX, Parameters};
 
-    /// The parameters, each as `name=value` and a line end.
+    /// The parameters, each as `name=value` followed by a line end.
     fn shown(text: &str) -> Option<String> {
         let parameters = Parameters::read(text.as_bytes())?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,8 +1,8 @@
-//! The client behind an address, as far as that can be told: clients are counted by it.
+//! The part of an address by which clients are counted, because it usually belongs to one client.
 
 use std::net::IpAddr;
 
-/// An IPv4 address, or the first half of an IPv6 address: one customer has all of the other half.
+/// An IPv4 address, or the first half of an IPv6 address, whose other half belongs to one customer as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The 32 bits of an IPv4 address.
@@ -12,7 +12,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The place of an address. An IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) is an IPv4 address.
+    /// The place of an address. An IPv4 address mapped into IPv6 (RFC 4291 section 2.5.5.2) counts as the IPv4 address.
     pub fn of(address: IpAddr) -> Place {
         match address.to_canonical() {
             IpAddr::V4(address) => Place::V4(address.to_bits()),

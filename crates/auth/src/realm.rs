@@ -1,19 +1,19 @@
-//! The name of the protection space that a client's password is for.
+//! The name of the protection space for which a client's password is valid.
 
 use std::fmt;
 
-/// The name of a protection space (RFC 9110 section 11.5): a browser shows it, and sends a password wherever its server
-/// names the same one.
+/// The name of a protection space (RFC 9110 section 11.5). A browser shows it, and sends the same password to every
+/// part of a server that has the same realm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Realm {
-    /// Invariant: no control characters, [`REALM_BYTES_MAX`] bytes at most.
+    /// Invariant: no control characters, and at most [`REALM_BYTES_MAX`] bytes.
     text: Box<str>,
 }
 
-/// Longest realm: it is a line in a dialog, and in the head of every refusal.
+/// Longest realm: it is one line in a dialog, and is sent in the head of every 401.
 pub const REALM_BYTES_MAX: usize = 200;
 
-/// Reason why a text is no realm.
+/// The reason why a text is not a valid realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealmError {
     /// The text has a control character.
@@ -34,8 +34,8 @@ impl fmt::Display for RealmError {
 impl std::error::Error for RealmError {}
 
 impl Realm {
-    /// Takes a text as a realm; it may have quotes and letters of any language. Not every client understands how quotes
-    /// and backslashes are escaped: with Digest, python-requests does not.
+    /// Makes a realm of a text, which may have quotes, and letters of any language. Not every client understands
+    /// escaped quotes and backslashes: with Digest, python-requests does not.
     ///
     /// # Errors
     ///
@@ -49,13 +49,13 @@ impl Realm {
         Ok(Realm { text: text.into() })
     }
 
-    /// The text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Writes a quoted string (RFC 9110 section 5.6.4); `text` has no control characters.
+/// Writes a quoted string (RFC 9110 section 5.6.4); `text` must have no control characters.
 pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text {

@@ -1,19 +1,19 @@
-//! Rules about users: whom a place is open to, once it is known who asks.
+//! Rules about users: who may enter a place, once the client has authenticated.
 
 use crate::passwords::groups::Groups;
 
-/// A condition on users. Addresses are another question, which has no user.
+/// A condition on users. Conditions on addresses are not rules, because they need no user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Anyone whose password was right.
+    /// Any user whose password was right.
     ValidUser,
     /// One of these users.
     User(Vec<Box<[u8]>>),
-    /// Someone in one of these groups.
+    /// Any user in one of these groups.
     Group(Vec<Box<str>>),
-    /// One of these rules suffices; of none, nobody passes.
+    /// At least one of these rules holds; an empty list lets no user pass.
     Any(Vec<Rule>),
-    /// All of these rules are kept; of none, everybody passes.
+    /// All of these rules hold; an empty list lets every user pass.
     All(Vec<Rule>),
 }
 

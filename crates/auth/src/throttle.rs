@@ -1,4 +1,4 @@
-//! Slows guessing down: a client that has failed often must wait, longer each time.
+//! Slows down guessing: a client that has failed often must wait, and longer after each further failure.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,33 +12,34 @@ pub struct Throttle {
     failures: HashMap<Place, Failures>,
 }
 
-/// When waiting begins, and how long it gets.
+/// When a client must begin to wait, and how long it must wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleLimits {
-    /// Failures without waiting; the one that makes it this many is the first to wait for.
+    /// The number of the first failure after which a client must wait.
     pub failures: u32,
-    /// Failures are forgotten when the last one is this long ago.
+    /// Time since the last failure after which a client's failures are forgotten.
     pub window_ms: u64,
-    /// The first wait. Each failure after it doubles it.
+    /// The first wait. Each further failure doubles the wait.
     pub wait_first_ms: u64,
     /// The longest wait.
     pub wait_max_ms: u64,
-    /// Addresses that are kept. When there are more, the one that has been quiet for longest is forgotten.
+    /// The most addresses that are kept. When there are more, the address whose last failure is the oldest is
+    /// forgotten.
     pub places_max: usize,
 }
 
-/// Failures without waiting: enough for a person who tries the passwords that they have, and for a few people behind
-/// one address.
+/// The number of the first failure after which a client must wait: enough for a person who tries all of their
+/// passwords, and for a few people behind one address.
 pub const FAILURES: u32 = 10;
-/// Time until failures are forgotten: a quarter of an hour, as long as a person may be annoyed.
+/// Time until failures are forgotten: a quarter of an hour, which a person can be expected to bear.
 pub const WINDOW_MS: u64 = 15 * 60 * 1000;
-/// The first wait: as long as a person needs to type again.
+/// The first wait: about the time in which a person types the password again.
 pub const WAIT_FIRST_MS: u64 = 1000;
-/// The longest wait: five minutes, for some 300 guesses a day. It is less than the window, so that a client that waits
-/// is not forgotten meanwhile.
+/// The longest wait: five minutes, which allows some 300 guesses a day. It is shorter than [`WINDOW_MS`], so that
+/// failures are not forgotten during the wait.
 pub const WAIT_MAX_MS: u64 = 5 * 60 * 1000;
-/// Addresses that are kept, some 64 bytes each. A client that has more addresses than this is not slowed down by any
-/// such table.
+/// The most addresses that are kept, some 64 bytes each. A client that has more addresses than this is not slowed down,
+/// however large the table is.
 pub const PLACES_MAX: usize = 4096;
 
 impl Default for ThrottleLimits {
@@ -57,18 +58,18 @@ impl Default for ThrottleLimits {
 struct Failures {
     count: u32,
     last_ms: u64,
-    /// The time until which nothing is verified.
+    /// The time until which no password from this address is verified.
     until_ms: u64,
 }
 
 impl Throttle {
-    /// A throttle that knows of no failure yet.
+    /// Makes a throttle without failures.
     pub fn new(limits: ThrottleLimits) -> Throttle {
         Throttle { limits, failures: HashMap::new() }
     }
 
-    /// How long a client with this address must wait before its password is looked at; `None` if it need not. A wait is
-    /// not made longer by asking. Clients of unix sockets, which have no address, never wait.
+    /// How long a client with this address must wait before its password is checked; `None` if it need not wait. Asking
+    /// during the wait does not prolong it. Clients of unix sockets have no address, and never wait.
     pub fn wait_ms(&self, address: Option<IpAddr>, now_ms: u64) -> Option<u64> {
         let failures = self.failures.get(&Place::of(address?))?;
         failures.until_ms.checked_sub(now_ms).filter(|&wait_ms| wait_ms > 0)
@@ -95,8 +96,8 @@ impl Throttle {
         }
     }
 
-    /// Forgets failures that are long ago, and if there are none, the failure that is longest ago. Looks at all: some
-    /// microseconds, which come after a password that took longer to verify.
+    /// Forgets old failures; if there are none, forgets the address whose last failure is the oldest. Looks at all
+    /// addresses, which takes some microseconds, less than verifying the password took.
     fn make_room(&mut self, now_ms: u64) {
         let limits = self.limits;
         self.failures.retain(|_, failures| !is_over(failures, &limits, now_ms));
@@ -110,7 +111,7 @@ impl Throttle {
     }
 }
 
-/// Whether the last failure is so long ago that it does not count.
+/// Whether the last failure is so long ago that the failures no longer count.
 fn is_over(failures: &Failures, limits: &ThrottleLimits, now_ms: u64) -> bool {
     let end_ms = failures.last_ms.saturating_add(limits.window_ms);
     now_ms >= end_ms.max(failures.until_ms)

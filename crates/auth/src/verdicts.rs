@@ -1,68 +1,69 @@
-//! Verdicts on passwords that were verified before, so that a slow hash is not computed again for each request.
+//! Verdicts on passwords that were verified before, so that a slow hash need not be computed for each request.
 //!
-//! Neither names nor passwords are kept: an entry is found by their signature, which without the secret says
-//! nothing about them. Finding it takes no time that depends on how much of a password is right.
+//! Neither names nor passwords are kept: an entry is found by their signature, which reveals nothing about them without
+//! the secret. The time to find an entry does not depend on how much of a password is right.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use crate::digest::signing::{Secret, sign};
 
-/// Verdicts on names and passwords, each for a while. They are of one file of passwords: another file needs others.
+/// Verdicts on names and passwords, each kept for a while. They hold for one file of passwords.
 pub struct Verdicts {
     secret: Secret,
-    /// How often everything was forgotten.
+    /// How often all verdicts were forgotten.
     generation: u64,
     good: Table,
     bad: Table,
 }
 
-/// A key that stands for a name and a password until the next [`Verdicts::clear`].
+/// Represents a name and a password until the next [`Verdicts::clear`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct VerdictKey {
     signature: [u8; 32],
     generation: u64,
 }
 
-/// The number of verdicts, and how long they are kept.
+/// How many verdicts are kept, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictLimits {
-    /// How long a right password is right without being verified again.
+    /// How long a right password is accepted without being verified again.
     pub good_ms: u64,
-    /// How long a wrong one is wrong; see [`BAD_MS`].
+    /// How long a wrong password is refused without being verified again; see [`BAD_MS`].
     pub bad_ms: u64,
-    /// Entries of each kind; see [`VERDICTS_MAX`].
+    /// The most verdicts of each kind; see [`VERDICTS_MAX`].
     pub entries_max: usize,
 }
 
 impl VerdictLimits {
-    /// Limits that keep right passwords for this time, wrong ones no longer than [`BAD_MS`], [`VERDICTS_MAX`] of each.
+    /// Limits that keep verdicts on right passwords for this time, and verdicts on wrong ones at most [`BAD_MS`]; at
+    /// most [`VERDICTS_MAX`] of each kind.
     pub fn lasting(good_ms: u64) -> VerdictLimits {
         VerdictLimits { good_ms, bad_ms: good_ms.min(BAD_MS), entries_max: VERDICTS_MAX }
     }
 }
 
-/// Verdicts on wrong passwords are kept so that a program that repeats one costs little. They are kept only briefly,
-/// since an attacker tries a different password each time.
+/// Lifetime of verdicts on wrong passwords. They are kept so that a program that repeats a wrong password costs little,
+/// but only briefly, because an attacker tries a different password each time.
 pub const BAD_MS: u64 = 5_000;
 
-/// Entries of each kind, some 100 bytes each. When there are more, the oldest is forgotten, and its password is
-/// verified again.
+/// The most verdicts of each kind, some 100 bytes each. When there are more, the oldest is forgotten, and its password
+/// is verified again.
 pub const VERDICTS_MAX: usize = 4096;
 
 impl Verdicts {
-    /// A store without verdicts. Processes that have the same secret do not share theirs.
+    /// Makes a store without verdicts. Processes with the same secret still have separate verdicts.
     pub fn new(secret: Secret, limits: VerdictLimits) -> Verdicts {
         let table = |lifetime_ms| Table::new(lifetime_ms, limits.entries_max);
         Verdicts { secret, generation: 0, good: table(limits.good_ms), bad: table(limits.bad_ms) }
     }
 
-    /// The key of a name and a password: made once for [`Verdicts::look`] and [`Verdicts::note`].
+    /// The key of a name and a password, to be made once for both [`Verdicts::look`] and [`Verdicts::note`].
     pub fn key(&self, user: &[u8], password: &[u8]) -> VerdictKey {
         VerdictKey { signature: sign(&self.secret, &[user, password]), generation: self.generation }
     }
 
-    /// The verdict on this password; `None` asks to verify it.
+    /// The verdict on this password; `None` if it must be verified.
     pub fn look(&self, key: &VerdictKey, now_ms: u64) -> Option<bool> {
         if key.generation != self.generation {
             None
@@ -73,8 +74,8 @@ impl Verdicts {
         }
     }
 
-    /// Keeps a verdict. Of a key from before the last [`Verdicts::clear`] nothing is kept: it was verified against a
-    /// file that is gone.
+    /// Keeps a verdict, unless its key was made before the last [`Verdicts::clear`]: then the password was verified
+    /// against a file that was replaced meanwhile.
     pub fn note(&mut self, key: &VerdictKey, is_good: bool, now_ms: u64) {
         if key.generation == self.generation {
             let table = if is_good { &mut self.good } else { &mut self.bad };
@@ -82,7 +83,7 @@ impl Verdicts {
         }
     }
 
-    /// Forgets everything, when the file of passwords has changed.
+    /// Forgets all verdicts, because the file of passwords has changed.
     pub fn clear(&mut self) {
         self.generation += 1;
         self.good.clear();
@@ -91,7 +92,7 @@ impl Verdicts {
 }
 
 impl fmt::Debug for Verdicts {
-    /// Shows no secret.
+    /// Shows the number of verdicts, and no secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (good, bad) = (self.good.ends_ms.len(), self.bad.ends_ms.len());
         f.debug_struct("Verdicts").field("good", &good).field("bad", &bad).finish_non_exhaustive()
@@ -104,13 +105,13 @@ impl fmt::Debug for VerdictKey {
     }
 }
 
-/// Signatures that all live equally long after they were added.
+/// Signatures that are all forgotten the same time after they were added.
 struct Table {
     lifetime_ms: u64,
     entries_max: usize,
-    /// The time at which each signature ends.
+    /// The time at which each signature is forgotten.
     ends_ms: HashMap<[u8; 32], u64>,
-    /// The keys of `ends_ms`, each once, the oldest first, as it ends first, too.
+    /// The keys of `ends_ms`, each once. The oldest, which is also forgotten first, comes first.
     order: VecDeque<[u8; 32]>,
 }
 
@@ -123,7 +124,8 @@ impl Table {
         self.ends_ms.get(signature).is_some_and(|&end_ms| now_ms < end_ms)
     }
 
-    /// Adds a signature. One that is there keeps its time: a password is verified again however often it is used.
+    /// Adds a signature. If it is already there, its time is not prolonged: a password must be verified again even if
+    /// it is used often.
     fn add(&mut self, signature: [u8; 32], now_ms: u64) {
         while self.order.front().is_some_and(|first| !self.has(first, now_ms)) {
             self.forget_first();
@@ -177,7 +179,7 @@ mod tests {
         ] {
             assert_eq!(of_good, verdicts.look(&good, now_ms), "{now_ms}");
             assert_eq!(of_bad, verdicts.look(&bad, now_ms), "{now_ms}");
-            // Noting a password again while it is known makes it no younger.
+            // Noting a password while it is known does not prolong its time.
             if of_good.is_some() {
                 verdicts.note(&good, true, now_ms);
             }
@@ -206,7 +208,7 @@ mod tests {
         let keys: Vec<_> = (0..5_u8).map(|password| verdicts.key(b"ann", &[password])).collect();
         for (at, key) in keys.iter().enumerate() {
             verdicts.note(key, true, at as u64);
-            // Wrong ones do not push out right ones.
+            // Verdicts on wrong passwords do not displace verdicts on right ones.
             for wrong in 100..110_u8 {
                 verdicts.note(&verdicts.key(b"ann", &[wrong]), false, at as u64);
             }
@@ -226,7 +228,7 @@ mod tests {
 
         assert_eq!(None, verdicts.look(&key, 0));
 
-        // A hash that was begun before the file was read anew says nothing about the new one.
+        // A verdict whose verification began before the file was read again says nothing about the new file.
         verdicts.note(&key, true, 0);
 
         assert_eq!(None, verdicts.look(&verdicts.key(b"ann", b"right"), 0));

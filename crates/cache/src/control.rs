@@ -1,17 +1,18 @@
 //! The field `Cache-Control` of an answer (RFC 9111 section 5.2.2, RFC 5861).
 
-/// Longer times are as good as this: 2^31 seconds, as RFC 9111 section 1.2.2 has it.
+/// The longest time that is told apart: 2^31 seconds, as RFC 9111 section 1.2.2 has it.
 const SECONDS_MAX: u64 = 1 << 31;
 
 /// The directives of an answer's `Cache-Control`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a word that may be there or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each directive may be there or not")]
 pub struct Control {
-    /// The answer must not be kept. Also set where the field cannot be understood.
+    /// The answer must not be kept. Also set if the field cannot be understood.
     pub no_store: bool,
-    /// The answer must not be used without asking again; fields that are named are taken for all of it.
+    /// The answer must not be used without revalidation. A directive that names fields is taken to mean the whole
+    /// answer.
     pub no_cache: bool,
-    /// The answer is for one client; fields that are named are taken for all of it.
+    /// The answer is for one client. A directive that names fields is taken to mean the whole answer.
     pub private: bool,
     /// The answer is for all clients.
     pub public: bool,
@@ -21,19 +22,19 @@ pub struct Control {
     pub max_age_s: Option<u64>,
     /// How long the answer is fresh for shared caches.
     pub s_maxage_s: Option<u64>,
-    /// How long the answer may be used after that, while it is fetched anew.
+    /// How long a stale answer may still be used while it is fetched anew.
     pub stale_while_revalidate_s: Option<u64>,
-    /// How long the answer may be used after that, where fetching it fails.
+    /// How long a stale answer may still be used if fetching it fails.
     pub stale_if_error_s: Option<u64>,
 }
 
 impl Control {
-    /// Adds the directives of another line of the field. Of a time that is said twice the shorter counts.
+    /// Adds the directives of another line of the field. If a time is given twice, the shorter one counts.
     pub fn read(&mut self, line: &[u8]) {
         let mut rest = line;
         while !rest.is_empty() {
             let Some((directive, behind)) = next(rest) else {
-                // Text behind a quote that does not end may be any directive.
+                // If a quote does not end, the text after it may hold any directive.
                 self.no_store = true;
                 return;
             };
@@ -47,7 +48,7 @@ impl Control {
         let (name, value) = directive.split_at(equals.unwrap_or(directive.len()));
         let (name, value) = (name.trim_ascii(), value.get(1..).map(<[u8]>::trim_ascii));
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
-        // Comparing the length first rules out most names at once.
+        // Comparing the lengths first rules out most names at once.
         match name.len() {
             6 if is(b"public") => self.public = true,
             7 if is(b"private") => self.private = true,
@@ -64,7 +65,7 @@ impl Control {
     }
 }
 
-/// The first directive of a line, and what follows its comma; `None` where a quote does not end.
+/// The first directive of a line, and the text after its comma; `None` if a quote does not end.
 fn next(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut at = 0;
     let mut is_quoted = false;
@@ -80,7 +81,7 @@ fn next(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!is_quoted).then_some((line, b""))
 }
 
-/// Notes a time. A value that is no number counts as 0: such an answer is stale (RFC 9111 section 4.2.1).
+/// Sets a time. A value that is not a number counts as 0: such an answer is stale (RFC 9111 section 4.2.1).
 fn shorten(before: &mut Option<u64>, value: Option<&[u8]>) {
     let value = value.unwrap_or_default();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);

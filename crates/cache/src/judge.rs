@@ -1,58 +1,59 @@
-//! Which answers may be kept, and for how long (RFC 9111 sections 3 and 4.2).
+//! Decides which answers may be kept, and for how long (RFC 9111 sections 3 and 4.2).
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::Control;
 
-/// More names in `Vary` than this make each client's answer its own.
+/// The most names in `Vary`: with more of them, hardly any answer fits a second client.
 const VARY_MAX: usize = 8;
 
-/// The rules of a route for its answers.
+/// A route's rules for keeping answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How long an answer is kept that does not itself say how long.
+    /// How long an answer is kept if it does not itself say how long.
     pub fresh_ms: u64,
-    /// Whether such answers are kept for clients with cookies, too: whether they are the same for all of them is not
-    /// known.
+    /// Whether answers that do not say how long they are fresh are kept for clients with cookies, too. The cache cannot
+    /// know whether such an answer is the same for all these clients.
     pub with_cookies: bool,
 }
 
 /// How an answer may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// How old the answer is already.
+    /// The age of the answer when it arrives.
     pub age_ms: u64,
-    /// How old the answer may become.
+    /// The age until which the answer is fresh.
     pub fresh_ms: u64,
-    /// How long after that the answer may be used while it is fetched anew.
+    /// How long the stale answer may still be used while it is fetched anew.
     pub revalidate_ms: u64,
-    /// How long after that the answer may be used where fetching it fails.
+    /// How long the stale answer may still be used if fetching it fails.
     pub error_ms: u64,
-    /// The fields of requests that the answer depends on, in lower case, sorted, each once.
+    /// The fields of requests on which the answer depends, in lower case, sorted, without repetition.
     pub vary: Vec<Box<[u8]>>,
-    /// Whether the route wants the answer kept, and not the answer itself: then it is only for clients without cookies.
+    /// Whether only the route, and not the answer itself, wants the answer kept. Then it is kept only for clients
+    /// without cookies.
     pub is_guess: bool,
 }
 
-/// Why an answer is not kept.
+/// The reason why an answer is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The answer's status is that of a failure, of a part, or of something that is for one client.
+    /// The status is that of a failure or of a partial answer, or an answer with it may be for one client only.
     Status,
-    /// The answer says so.
+    /// The answer forbids keeping it.
     Forbidden,
     /// The answer sets a cookie.
     SetsCookie,
-    /// The client has a cookie, and nothing says that the answer does not depend on that.
+    /// The client has a cookie, and nothing says that the answer does not depend on the cookie.
     Cookie,
-    /// The answer depends on more than fields, or on too many.
+    /// The answer depends on more than fields of the request, or on too many of them.
     Varies,
     /// The answer is stale at once.
     Stale,
 }
 
-/// Decides about an answer by its head: the status line, and lines of fields, up to the empty one. `has_cookie`: its
-/// request has a cookie.
+/// Decides by the head of an answer, which is the status line and the field lines up to the empty line. `has_cookie`
+/// tells whether the request has a cookie.
 ///
 /// # Errors
 ///
@@ -78,7 +79,7 @@ pub fn judge(head: &[u8], rules: Rules, has_cookie: bool) -> Result<Terms, Why> 
         if is_allowed { seconds.unwrap_or(0) * 1000 } else { 0 }
     };
     let is_guess = own_ms.is_none() && !control.public && !rules.with_cookies;
-    // An answer that depends on the cookie says so, and is kept for that cookie.
+    // An answer that depends on the cookie says so in `Vary`, and is kept for that cookie.
     let is_guess = is_guess && !seen.vary.iter().any(|name| **name == *b"cookie");
     if is_guess && has_cookie {
         return Err(Why::Cookie);
@@ -97,8 +98,9 @@ pub fn judge(head: &[u8], rules: Rules, has_cookie: bool) -> Result<Terms, Why> 
     Ok(terms)
 }
 
-/// Whether answers with a status may be kept at all; `says_so`: the answer says for how long. An answer that depends on
-/// how a single request was written may not: whoever sends a strange request would answer everybody.
+/// Whether answers with this status may be kept at all; `says_so`: the answer says for how long. Statuses that depend
+/// on how a single request was written are excluded: otherwise one client's strange request would determine the answer
+/// for all clients.
 fn may_be_kept(status: u16, says_so: bool) -> bool {
     match status {
         200 | 203 | 204 | 300 | 301 | 308 | 404 | 410 => true,
@@ -107,20 +109,20 @@ fn may_be_kept(status: u16, says_so: bool) -> bool {
     }
 }
 
-/// The parts of a head that decide whether an answer is kept.
+/// The parts of a head that decide whether the answer is kept.
 #[derive(Default)]
 struct Seen {
     status: u16,
     control: Control,
-    /// `Pragma: no-cache`, by which old applications mean `Cache-Control: no-cache`; it counts where that field is
-    /// absent.
+    /// Whether the answer has `Pragma: no-cache`, by which old applications mean `Cache-Control: no-cache`. It counts
+    /// only without `Cache-Control`.
     pragma: Option<bool>,
     sets_cookie: bool,
     varies_by_all: bool,
     vary: Vec<Box<[u8]>>,
     age_s: u64,
     date_s: Option<u64>,
-    /// The earliest time of `Expires`; one that cannot be read is past.
+    /// The earliest time in `Expires`; a value that cannot be read counts as a time in the past.
     expires_s: Option<u64>,
 }
 
@@ -171,7 +173,7 @@ impl Seen {
         }
     }
 
-    /// How long the answer itself wants to be fresh, if it says that.
+    /// How long the answer itself wants to be fresh, if it says so.
     fn own_fresh_ms(&self) -> Option<u64> {
         if let Some(seconds) = self.control.s_maxage_s.or(self.control.max_age_s) {
             return Some(seconds * 1000);

@@ -1,11 +1,11 @@
-//! A shared cache of answers (RFC 9111): which may be kept, for how long, for whom, and where they are.
+//! A shared cache of answers (RFC 9111): which answers are kept, for how long and for whom, and their store.
 //!
-//! [`judge()`] decides by the head of an answer, whose `Cache-Control` is read by [`Control`]; [`Store`] keeps answers
-//! within a number of bytes, knows which are being fetched, and who waits for that; [`status`] says to clients what has
-//! come of it (RFC 9211).
+//! [`judge()`] decides by the head of an answer, whose `Cache-Control` is read by [`Control`]. [`Store`] keeps answers
+//! within a number of bytes, and knows which answers are being fetched and which clients wait for them. [`status`]
+//! tells clients how the cache has handled a request (RFC 9211).
 //!
-//! Absent on purpose: sockets, clocks, locks, and how an answer is framed. Times are milliseconds of whatever clock
-//! the caller has.
+//! Absent on purpose: sockets, clocks, locks, and the framing of answers. Times are milliseconds of any clock that the
+//! caller chooses.
 
 #![forbid(unsafe_code)]
 

@@ -1,21 +1,21 @@
-//! The field `Cache-Status` (RFC 9211), in which a cache says what it has done with a request.
+//! Writes the field `Cache-Status` (RFC 9211), in which a cache says how it has handled a request.
 
 /// The beginning of the field, with the name of this cache.
 const NAME: &[u8] = b"Cache-Status: adyton; ";
 
-/// Why a request went on to the application.
+/// The reason why a request was sent on to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// The cache has nothing to do with such requests.
+    /// The cache does not handle such requests.
     Bypass,
-    /// Nothing is kept for its address.
+    /// No answer is kept for the address.
     Miss,
-    /// The answer that is kept is too old.
+    /// The kept answer is too old.
     Stale,
 }
 
-/// Writes the line for a request that went on: whether its answer `is_stored`, and whether it has waited for another
-/// request (`is_collapsed`).
+/// Writes the line for a request that was sent on to the application: `is_stored` tells whether its answer was kept,
+/// and `is_collapsed` whether the request has waited for another request's answer.
 pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collapsed: bool) {
     out.extend_from_slice(NAME);
     out.extend_from_slice(match forward {
@@ -37,20 +37,20 @@ pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collap
 pub struct Hit {
     /// The age of the answer.
     pub age_ms: u64,
-    /// The age until which it is fresh.
+    /// The age until which the answer is fresh.
     pub fresh_ms: u64,
-    /// Whether the request has waited for another one.
+    /// Whether the request has waited for another request's answer.
     pub is_collapsed: bool,
 }
 
-/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache. Written from the end to the start, to be
-/// appended at once.
+/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache. They are built from the end to the start,
+/// and then appended at once.
 pub fn hit(out: &mut Vec<u8>, hit: Hit) {
     let Hit { age_ms, fresh_ms, is_collapsed } = hit;
     let mut lines = Backwards { bytes: [0; 112], start: 112 };
     lines.put(if is_collapsed { b"; collapsed\r\n" } else { b"\r\n" });
     if fresh_ms < age_ms {
-        // RFC 9211 section 2.3: negative where it is stale.
+        // RFC 9211 section 2.3: the value is negative if the answer is stale.
         lines.put_number((age_ms - fresh_ms).div_ceil(1000));
         lines.put(b"-");
     } else {
@@ -62,7 +62,7 @@ pub fn hit(out: &mut Vec<u8>, hit: Hit) {
     out.extend_from_slice(&lines.bytes[lines.start..]);
 }
 
-/// Text that grows at its start, with room for two of the largest numbers and the words of [`hit`].
+/// Text that grows at its start, with room for the two largest numbers and the words of [`hit`].
 struct Backwards {
     bytes: [u8; 112],
     start: usize,

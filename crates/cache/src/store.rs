@@ -1,17 +1,19 @@
-//! The store of answers: by address, then by the fields that they depend on; those used least recently go first.
+//! The store of answers: by address, then by the request fields on which they depend.
 //!
-//! The store also knows which answers are being fetched. A client that asks for one of those learns of it
-//! ([`Found::Wait`]), and may join those who wait; a client that fetches has a [`Fill`], which ends once
-//! ([`Store::end`]), and then all who wait are given back, to look again. If an answer turned out not to be kept, that
-//! is remembered for a while ([`Found::Pass`]), so that nobody waits for the next one.
+//! The least recently used answers are evicted first.
 //!
-//! | found | it is | the caller |
+//! The store also knows which answers are being fetched. A client that asks for such an answer is told to wait
+//! ([`Found::Wait`]) and may join the waiting clients. A client that fetches an answer has a [`Fill`] and must end it
+//! ([`Store::end`]), which gives back all waiting clients, so that they look again. If it turns out that the answer
+//! cannot be kept, the store remembers that for a while ([`Found::Pass`]), so that no client waits for such an answer.
+//!
+//! | found | the answer is | the caller |
 //! | --- | --- | --- |
 //! | `Fresh` | kept, and fresh | answers with it |
-//! | `Stale` | kept, stale, and fetched by another | answers with it |
-//! | `Fill` | not kept, or stale | fetches it, and ends that |
-//! | `Wait` | fetched by another | waits, and looks again |
-//! | `Pass` | not one that is kept | fetches it for itself |
+//! | `Stale` | kept, stale, and fetched by another client | answers with it |
+//! | `Fill` | not kept, or stale | fetches it, and ends the fetch |
+//! | `Wait` | fetched by another client | waits, and looks again |
+//! | `Pass` | known not to be kept | fetches it for itself alone |
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,17 +24,17 @@ use slab::Slab;
 
 use crate::Terms;
 
-/// Bytes that an answer takes beside its own: places in tables, lists and allocators.
+/// Bytes that an answer takes besides its own: places in tables, lists and allocators.
 const ENTRY_BYTES: usize = 320;
 
-/// Most forms of one address, each for other values of the fields that it depends on. One more, and the oldest goes:
-/// otherwise a client could make each look take as long as it likes.
+/// The most forms of one address, each for other values of the fields on which its answers depend. When there is one
+/// more, the oldest is removed: otherwise a client could make each look take as long as it likes.
 const FORMS_MAX: usize = 64;
 
-/// How long a fetch is waited for by further clients; after that the next of them fetches, too.
+/// How long further clients wait for a fetch; after that time, the next client fetches the answer, too.
 const FETCH_MS_MAX: u64 = 5_000;
 
-/// No place in a list.
+/// The number that marks the absence of a place in a list.
 const NONE: usize = usize::MAX;
 
 /// An answer that is kept.
@@ -44,9 +46,9 @@ pub struct Answer {
     pub head: Vec<u8>,
     /// The content.
     pub body: Vec<u8>,
-    /// The entity tag; empty for none.
+    /// The entity tag; empty if there is none.
     pub etag: Box<[u8]>,
-    /// The time at which it was last modified, in seconds since 1970.
+    /// The time of last modification, in seconds since 1970.
     pub modified_s: Option<u64>,
 }
 
@@ -55,7 +57,7 @@ pub struct Answer {
 pub struct Entry {
     /// The answer.
     pub answer: Answer,
-    /// The time at which its age was 0.
+    /// The time at which the age of the answer was 0.
     born_ms: u64,
     fresh_ms: u64,
     revalidate_ms: u64,
@@ -69,13 +71,13 @@ impl Entry {
         now_ms.saturating_sub(self.born_ms)
     }
 
-    /// How old the answer may become.
+    /// The age until which the answer is fresh.
     #[inline]
     pub fn fresh_ms(&self) -> u64 {
         self.fresh_ms
     }
 
-    /// Whether the answer may be used where fetching it anew has failed.
+    /// Whether the answer may be used if fetching it anew has failed.
     pub fn helps(&self, now_ms: u64) -> bool {
         self.age_ms(now_ms) < self.fresh_ms + self.error_ms
     }
@@ -89,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Which clients an answer is for, as far as cookies matter.
+/// The clients that an answer is for, with regard to cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// All clients.
@@ -100,12 +102,12 @@ pub enum Audience {
     WithCookies,
 }
 
-/// A request's question to the store.
+/// A request's question to the store, with everything that decides which answer it gets.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
-    /// The address, and whatever else an answer always depends on.
+    /// The address, and everything else on which all answers depend.
     pub key: &'a [u8],
-    /// A number that tells apart the forms of an address, whatever the answers say: by their coding, and the like.
+    /// A number that distinguishes forms of an address even if the answers do not say so, for example by their coding.
     pub form: u64,
     /// The request, whose fields answers may depend on.
     pub request: Request<'a>,
@@ -113,94 +115,95 @@ pub struct Ask<'a> {
     pub audience: Audience,
 }
 
-/// Result of a look.
+/// The result of [`Store::look`].
 #[derive(Debug)]
 pub enum Found {
     /// A fresh answer.
     Fresh(Arc<Entry>),
-    /// A stale answer, which another client renews.
+    /// A stale answer, which another client is fetching anew.
     Stale(Arc<Entry>),
-    /// No answer that can be used: the caller fetches it. A stale one may be there.
+    /// No answer that can be used, so the caller must fetch it. The second value is a stale answer, if there is one.
     Fill(Fill, Option<Arc<Entry>>),
-    /// An answer that another client fetches.
+    /// No answer yet: another client is fetching it.
     Wait(Fill),
-    /// No answer, as answers to this are not kept.
+    /// No answer: answers to such requests are not kept.
     Pass,
 }
 
-/// An answer that is being fetched.
+/// A fetch of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// The place where the fetch is noted.
+    /// The key under which the fetch is noted.
     place: Box<[u8]>,
-    /// The number of the fetch among all that ever began.
+    /// The number of the fetch, counted over all fetches of the store.
     number: u64,
-    /// How many bytes of its place are the address.
+    /// The length of the address in `place`, which begins with it.
     key_bytes: usize,
     form: u64,
     audience: Audience,
-    /// The fields of the request, by which its form is known.
+    /// The fields of the request, which decide in which form the answer is kept.
     fields: Vec<FieldLine>,
 }
 
-/// Name, in lower case, and value.
+/// The name of a field, in lower case, and its value.
 type FieldLine = (Box<[u8]>, Box<[u8]>);
 
 /// How a fetch has ended.
 #[derive(Debug)]
 pub enum End {
-    /// The fetch ended with an answer that is kept.
+    /// The fetch brought an answer that is kept.
     Kept(Answer, Terms),
-    /// The fetch ended with an answer that is not kept; others are likely not to be, for so long.
+    /// The fetch brought an answer that is not kept. For the time given, other answers are assumed not to be kept
+    /// either.
     NotKept {
-        /// In ms.
+        /// The time in milliseconds.
         pass_ms: u64,
     },
     /// The fetch ended without an answer.
     Failed,
 }
 
-/// The content of one place.
+/// The content of one form: an answer, or a note that there is none.
 enum What {
     Kept(Arc<Entry>),
-    /// No answer: until this time, answers are not kept.
+    /// A note that answers are not kept, and the time until which it holds.
     Pass(u64),
 }
 
-/// One form of an address.
+/// One form of an address, for certain values of the request's fields.
 struct Form {
     key: Arc<[u8]>,
-    /// The values of the fields that the address depends on.
+    /// The values of the fields on which the answers of the address depend.
     values: Box<[u8]>,
     audience: Audience,
     what: What,
     bytes: usize,
-    /// Neighbours in the list of all forms, from the one that was used last.
+    /// Neighbours in the list of all forms, which is ordered from the most recently used one.
     newer: usize,
     older: usize,
 }
 
-/// An address.
+/// An address, with the forms in which its answers are kept.
 #[derive(Default)]
 struct Address {
-    /// The fields that its answers depend on.
+    /// The request fields on which the answers depend.
     vary: Vec<Box<[u8]>>,
     forms: Vec<usize>,
 }
 
-/// A fetch, and those who wait for it.
+/// A fetch, and the clients that wait for it.
 struct Fetch<W> {
-    /// The number of the [`Fill`] that has begun last.
+    /// The number of the [`Fill`] that began last.
     number: u64,
-    /// The number of the first [`Fill`] whose answer may be kept.
+    /// The number of the earliest [`Fill`] whose answer may still be kept.
     first: u64,
-    /// How many bytes of its place are the address.
+    /// The length of the address in the fetch's key, which begins with it.
     key_bytes: usize,
     since_ms: u64,
     waiting: Vec<W>,
 }
 
-/// Answers that are kept, within a number of bytes. `W` identifies whoever waits for one.
+/// A store of answers, limited to a number of bytes. `W` identifies a client that waits for an answer.
 pub struct Store<W> {
     addresses: HashMap<Arc<[u8]>, Address, RandomState>,
     forms: Slab<Form>,
@@ -209,15 +212,15 @@ pub struct Store<W> {
     bytes: usize,
     bytes_max: usize,
     fetches: HashMap<Box<[u8]>, Fetch<W>, RandomState>,
-    /// How many fetches ever began.
+    /// Number of fetches that ever began.
     count: u64,
     evictions: u64,
-    /// A buffer for the values of the request that looks.
+    /// A buffer for the field values of the request that looks for an answer.
     values: Vec<u8>,
 }
 
 impl<W> Store<W> {
-    /// A store that takes so many bytes at most, with all that belongs to its answers.
+    /// Makes a store that takes at most `bytes_max` bytes, with everything that belongs to its answers.
     pub fn new(bytes_max: usize) -> Store<W> {
         Store {
             addresses: HashMap::default(),
@@ -233,34 +236,34 @@ impl<W> Store<W> {
         }
     }
 
-    /// How many bytes the store takes.
+    /// Number of bytes that the store takes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many answers are kept, with the notes that answers are not.
+    /// Number of kept answers and of notes that answers are not kept.
     pub fn len(&self) -> usize {
         self.forms.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether the store holds neither an answer nor a note.
     pub fn is_empty(&self) -> bool {
         self.forms.is_empty()
     }
 
-    /// How many answers were given up for others.
+    /// Number of answers that were evicted for others.
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
-    /// The longest answer that is kept, head and body together: one shall not push out more than a sixteenth of the
-    /// others.
+    /// The longest answer that is kept, head and body together: a sixteenth of the store, so that one answer cannot
+    /// evict more than that.
     pub fn answer_bytes_max(&self) -> usize {
         self.bytes_max / 16
     }
 
-    /// Looks for an answer. `may_fill`: the caller would fetch it for others, and wait for one who does; otherwise it
-    /// is told to pass where there is none.
+    /// Looks for an answer. `may_fill`: if there is none, the caller will fetch it for other clients, or wait for
+    /// another client's fetch. Without `may_fill`, the result is then [`Found::Pass`].
     pub fn look(&mut self, ask: &Ask<'_>, now_ms: u64, may_fill: bool) -> Found {
         let Some(address) = self.addresses.get(ask.key) else {
             let values = ask.form.to_le_bytes();
@@ -295,7 +298,7 @@ impl<W> Store<W> {
         found
     }
 
-    /// Has the caller fetch an answer, or wait for one who does.
+    /// Makes the caller fetch an answer, or wait for the client that already fetches it.
     fn fetch(
         &mut self,
         ask: &Ask<'_>,
@@ -331,7 +334,8 @@ impl<W> Store<W> {
             };
         }
         self.count += 1;
-        // Clients that wait for a fetch that takes too long wait for this one from now on, and either will do.
+        // If the earlier fetch takes too long, the clients that wait for it now wait for this one, too; the answer of
+        // either is good.
         let before = self.fetches.remove(&fill.place);
         let first = before.as_ref().map_or(fill.number, |before| before.first);
         let waiting = before.map_or_else(Vec::new, |before| before.waiting);
@@ -346,7 +350,7 @@ impl<W> Store<W> {
         Found::Fill(fill, stale.map(|(_, entry)| entry))
     }
 
-    /// Has somebody wait for a fetch; `false` if that has ended.
+    /// Adds a client to those that wait for a fetch; `false` if the fetch has already ended.
     pub fn join(&mut self, fill: &Fill, who: W) -> bool {
         let Some(fetch) = self.fetches.get_mut(&fill.place).filter(|fetch| fetch.number == fill.number)
         else {
@@ -356,7 +360,7 @@ impl<W> Store<W> {
         true
     }
 
-    /// Ends a fetch; all who wait for it are given back.
+    /// Ends a fetch; returns all clients that wait for it.
     pub fn end(&mut self, fill: &Fill, end: End, now_ms: u64) -> Vec<W> {
         match end {
             End::Kept(answer, terms) if self.is_valid(fill) => {
@@ -371,7 +375,7 @@ impl<W> Store<W> {
         }
     }
 
-    /// Ends a fetch that has come to nothing; all who wait for it are given back.
+    /// Ends a fetch without a result; returns all clients that wait for it.
     pub fn release(&mut self, fill: &Fill) -> Vec<W> {
         if self.is_last(fill) {
             return self.fetches.remove(&fill.place).map_or_else(Vec::new, |fetch| fetch.waiting);
@@ -379,12 +383,12 @@ impl<W> Store<W> {
         Vec::new()
     }
 
-    /// Whether nobody else has begun to fetch the same answer meanwhile.
+    /// Whether no other client has begun to fetch the same answer meanwhile.
     fn is_last(&self, fill: &Fill) -> bool {
         self.fetches.get(&fill.place).is_some_and(|fetch| fetch.number == fill.number)
     }
 
-    /// Whether nothing has happened meanwhile that makes the fetched answer an old one.
+    /// Whether the fetched answer is still current: nothing that would make it outdated has happened meanwhile.
     fn is_valid(&self, fill: &Fill) -> bool {
         let fetch = self.fetches.get(&fill.place);
         fetch.is_some_and(|fetch| (fetch.first..=fetch.number).contains(&fill.number))
@@ -407,7 +411,8 @@ impl<W> Store<W> {
         self.put(fill, What::Kept(Arc::new(entry)), bytes, audience);
     }
 
-    /// Makes the answers of an address depend on further fields: those that are there say nothing of these, and go.
+    /// Makes the answers of an address depend on further fields. The kept answers are forgotten, because the values of
+    /// these fields are not known for them.
     fn depend(&mut self, key: &[u8], vary: Vec<Box<[u8]>>) {
         let mut all = self.addresses.get(key).map_or_else(Vec::new, |address| address.vary.clone());
         self.forget(key);
@@ -430,8 +435,8 @@ impl<W> Store<W> {
         });
         let forms = &self.forms;
         let is_kept = matches!(what, What::Kept(_));
-        // An answer takes the place of another, and of a note that there is none; such a note does not drive out an
-        // answer that may still be of use.
+        // A new answer replaces an earlier one, and a note that answers are not kept. Such a note does not replace an
+        // answer, which may still be of use.
         let is_replaced = |&number: &usize| {
             let form = &forms[number];
             let is_note = matches!(form.what, What::Pass(_));
@@ -458,8 +463,8 @@ impl<W> Store<W> {
         }
     }
 
-    /// Takes an address for changed: its kept answers are forgotten, and those that are being fetched will not be kept.
-    /// All who wait for those are given back.
+    /// Notes that the content at an address has changed: its kept answers are forgotten, and answers that are being
+    /// fetched will not be kept. Returns all clients that wait for those.
     pub fn invalidate(&mut self, key: &[u8]) -> Vec<W> {
         self.forget(key);
         let its = self.fetches.iter().filter(|(place, fetch)| place[..fetch.key_bytes] == *key);
@@ -477,7 +482,7 @@ impl<W> Store<W> {
         self.addresses.remove(key);
     }
 
-    /// Forgets everything that is kept. Fetches go on.
+    /// Forgets everything that is kept. Fetches continue.
     pub fn clear(&mut self) {
         self.addresses.clear();
         self.forms.clear();
@@ -528,12 +533,12 @@ impl<W> Store<W> {
 }
 
 impl Fill {
-    /// The question of a request that waits for this fetch.
+    /// The question to ask again for a request that has waited for this fetch.
     pub fn ask<'a>(&'a self, request: Request<'a>) -> Ask<'a> {
         Ask { key: self.key(), form: self.form, request, audience: self.audience }
     }
 
-    /// Whether the request has a cookie that may matter.
+    /// Whether the request has a cookie that may affect the answer.
     pub fn has_cookie(&self) -> bool {
         self.audience == Audience::WithCookies
     }
@@ -543,7 +548,8 @@ impl Fill {
     }
 }
 
-/// Writes the values of these fields; `write` writes those of one name. No value has the bytes that stand between them.
+/// Writes the values of these fields; `write` writes the values of one name. No value holds the bytes that separate
+/// them.
 fn write_values(vary: &[Box<[u8]>], out: &mut Vec<u8>, write: impl Fn(&[u8], &mut Vec<u8>)) {
     for name in vary {
         write(name, out);

@@ -1,4 +1,4 @@
-//! Which answers are kept, and for how long: cases.
+//! Which answers are kept, and for how long, as cases.
 
 use adyton_cache::{Control, Rules, Why, judge};
 
@@ -6,7 +6,7 @@ const RULES: Rules = Rules { fresh_ms: 1000, with_cookies: false };
 
 const DATE: &str = "Date: Sun, 01 Nov 2020 00:00:00 GMT";
 
-/// How long, in seconds, an answer is fresh, and may be used afterwards: while it is renewed, and where that fails.
+/// How long, in seconds, an answer is fresh, may then be used while it is renewed, and may then be used if that fails.
 fn kept(status: &str, lines: &[&str]) -> Result<(u64, u64, u64), Why> {
     let head =
         format!("HTTP/1.1 {status}\r\n{DATE}\r\n{}\r\n\r\nCache-Control: no-store", lines.join("\r\n"));
@@ -101,7 +101,7 @@ fn names_in_vary() {
     assert_eq!(Ok(names), judge(head, RULES, false).map(|terms| terms.vary));
 }
 
-/// A directive that forbids counts, however lines are cut.
+/// A directive that forbids keeping an answer counts, however the line is cut into directives.
 #[test]
 fn directives() {
     let mut control = Control::default();

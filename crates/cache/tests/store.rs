@@ -1,11 +1,11 @@
-//! Looks into a store over the time of a test, and what they find.
+//! Looks into a store at chosen times, and what they find.
 
 use std::sync::Arc;
 
 use adyton_cache::{Answer, Ask, Audience, End, Entry, Fill, Found, Store, Terms};
 use adyton_http1::{Head, Limits, Parsed};
 
-/// Looks as a client does that sends such fields.
+/// Looks for an answer as a client with these fields does.
 fn look(store: &mut Store<u32>, key: &str, fields: &str, now_ms: u64) -> Found {
     let head = format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
     let mut parsed = Head::new();
@@ -15,7 +15,7 @@ fn look(store: &mut Store<u32>, key: &str, fields: &str, now_ms: u64) -> Found {
     store.look(&ask, now_ms, true)
 }
 
-/// The result of a look, in a word, and which answer was found.
+/// The result of a look in a word, and the body of the answer that was found.
 fn shown(found: &Found) -> String {
     let body = |entry: &Arc<Entry>| String::from_utf8_lossy(&entry.answer.body).into_owned();
     match found {
@@ -41,7 +41,7 @@ fn terms(fresh_ms: u64, vary: &[&str]) -> Terms {
     Terms { fresh_ms, vary, ..Terms::default() }
 }
 
-/// Fetches an answer.
+/// Fetches an answer and puts it into the store.
 fn keep(store: &mut Store<u32>, key: &str, fields: &str, body: &str, terms: Terms, now_ms: u64) {
     let found = look(store, key, fields, now_ms);
     assert!(matches!(found, Found::Fill(..)), "{}", shown(&found));
@@ -50,7 +50,7 @@ fn keep(store: &mut Store<u32>, key: &str, fields: &str, body: &str, terms: Term
     }
 }
 
-/// An answer is fresh for its time; then one client renews it, and the others have it for a while longer.
+/// An answer is fresh for its time. Then one client renews it, and the others get the stale answer for a while longer.
 #[test]
 fn over_time() {
     let mut store = Store::new(1 << 20);
@@ -67,7 +67,7 @@ fn over_time() {
     assert_eq!(1, store.len());
 }
 
-/// All who wait are given back, however a fetch ends, and what they find then is as it ended.
+/// However a fetch ends, all waiting clients are given back, and their next look finds the result of the fetch.
 #[test]
 fn ends() {
     let kept = || End::Kept(answer("one"), terms(100, &[]));
@@ -90,7 +90,7 @@ fn ends() {
     }
 }
 
-/// The note that answers are not kept is forgotten in time.
+/// The note that answers are not kept is forgotten after its time.
 #[test]
 fn passing_has_an_end() {
     let mut store = Store::<u32>::new(1 << 20);
@@ -101,7 +101,8 @@ fn passing_has_an_end() {
     assert_eq!("fill", shown(&look(&mut store, "a", "", 10)));
 }
 
-/// Nobody waits for a client that takes too long; whichever answer comes first is kept, and all hear of it.
+/// No client waits for a fetch that takes too long. The first of the two answers is kept, and all waiting clients are
+/// given back.
 #[test]
 fn a_fetch_that_lasts() {
     let mut store = Store::new(1 << 20);
@@ -118,7 +119,8 @@ fn a_fetch_that_lasts() {
     assert_eq!("fresh one", shown(&look(&mut store, "a", "", 5004)));
 }
 
-/// Each value of the fields that an answer depends on has its own answer; a new field makes the others unknown.
+/// Each value of the fields on which answers depend has its own answer. A new field in `Vary` drops the earlier
+/// answers.
 #[test]
 fn forms() {
     let mut store = Store::new(1 << 20);
@@ -134,7 +136,7 @@ fn forms() {
     assert_eq!("fill", shown(&look(&mut store, "a", "L: d, e\r\n", 2)));
 }
 
-/// An answer that only the route wants kept is for clients without cookies.
+/// An answer that only the route wants kept is given only to clients without cookies.
 #[test]
 fn guesses() {
     let mut store = Store::new(1 << 20);
@@ -146,7 +148,7 @@ fn guesses() {
     assert_eq!("fresh all", shown(&look(&mut store, "b", "Cookie: a\r\n", 1)));
 }
 
-/// A change makes kept answers, and those that are being fetched, old.
+/// After a change, kept answers are forgotten, and answers that were being fetched are not kept.
 #[test]
 fn changes() {
     let mut store = Store::new(1 << 20);
@@ -162,8 +164,8 @@ fn changes() {
     assert_eq!("fresh other", shown(&look(&mut store, "ab", "", 3)));
 }
 
-/// Bytes have a bound, with all that belongs to an answer; answers used least recently go first. The number of forms
-/// has one, too.
+/// The bytes of a store, with everything that belongs to an answer, have a limit, and the least recently used answers
+/// are evicted first. The number of forms has a limit, too.
 #[test]
 fn bounds() {
     let mut store = Store::new(100_000);

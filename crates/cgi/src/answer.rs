@@ -1,23 +1,25 @@
-//! The answer that a script's head asks for: a document, or another place (RFC 3875 section 6.2).
+//! The answer that a script's head asks for: a document, or a redirect (RFC 3875 section 6.2).
 
 use crate::head::{BadHead, Head, shown};
 
-/// The answer of a script, as its head says.
+/// The kind of answer that a script's head asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'h> {
-    /// A head for the client with this status and reason, which is empty where the script gives none; the body follows.
+    /// A head for the client with this status and reason; the reason is empty if the script gives none. The body
+    /// follows.
     Document {
         /// The status code, from 200 to 599.
         status: u16,
-        /// The reason phrase, as it stands behind the number.
+        /// The reason phrase, as the script wrote it after the number.
         reason: &'h [u8],
     },
-    /// The path, with its query, whose answer to a GET this server sends instead (section 6.2.2). Begins with a slash.
+    /// A redirect inside this server: the server answers with the result of a GET for this path and query (section
+    /// 6.2.2). The path begins with a slash.
     LocalRedirect(&'h [u8]),
 }
 
-/// Returns the answer that a head asks for. A `Location` that is not a path of this server sends the client there, with
-/// 302 unless the script gives another status (sections 6.2.3 and 6.2.4).
+/// Returns the answer that a head asks for. If `Location` is not a path of this server, the client is redirected to it,
+/// with 302 unless the script gives another status (sections 6.2.3 and 6.2.4).
 ///
 /// # Errors
 ///

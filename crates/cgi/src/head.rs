@@ -1,10 +1,10 @@
-//! The head of a script's answer, as lines of fields (RFC 3875 section 6.3).
+//! The head of a script's answer, as field lines (RFC 3875 section 6.3).
 
 use std::fmt;
 
 use adyton_http::bytes::{find_forbidden_in_value, is_token, trim};
 
-/// The longest head. Apache's limit is 8 KiB for a line, nginx's 4 to 8 KiB for the head; pages with many cookies need
+/// The longest head. Apache limits a line to 8 KiB, and nginx the head to 4 or 8 KiB; pages with many cookies need
 /// more.
 pub const HEAD_BYTES_MAX: usize = 64 << 10;
 
@@ -14,33 +14,35 @@ pub type FieldLine<'h> = (&'h [u8], &'h [u8]);
 /// The fields of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'h> {
-    /// Fields for the client, in their order: all but `Status`.
+    /// Fields for the client, in their order: all except `Status`.
     pub fields: Vec<FieldLine<'h>>,
     /// The value of `Status`.
     pub status: Option<&'h [u8]>,
-    /// The value of `Location`, which is among the fields, too.
+    /// The value of `Location`, which is also among the fields.
     pub location: Option<&'h [u8]>,
 }
 
-/// Reason why a script's head cannot be understood. The script is at fault: the client gets a 500, and the log a line.
+/// The reason why a script's head cannot be understood. The script is at fault: the client gets a 500, and the log a
+/// line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadHead {
-    /// The output has ended inside the head, or before it.
+    /// The output has ended before the end of the head.
     Ended,
     /// The head has more than [`HEAD_BYTES_MAX`] bytes.
     TooLong,
-    /// A line is not a field: it has no colon, or no name in front of the colon.
+    /// A line is not a field: it has no colon, or no name before the colon.
     NoField(String),
-    /// The value of this field has a control character.
+    /// The value of this field holds a control character.
     Value(String),
     /// The head has this field twice.
     Twice(&'static str),
-    /// The head has none of `Content-Type`, `Location` and `Status`.
+    /// The head has neither `Content-Type` nor `Location` nor `Status`.
     Nothing,
     /// The status is not a number from 200 to 599.
     Status(String),
-    /// The first line of an answer that goes to the client as it is does not begin with an HTTP version and a status.
+    /// The output should go to the client unparsed, but its first line does not begin with an HTTP version and a
+    /// status.
     NoStatusLine(String),
 }
 
@@ -49,11 +51,11 @@ impl fmt::Display for BadHead {
         match self {
             BadHead::Ended => write!(
                 f,
-                "its output ended before the empty line behind the fields; print Content-Type and an empty line first"
+                "its output ended before the empty line after the fields; print Content-Type and an empty line first"
             ),
             BadHead::TooLong => write!(
                 f,
-                "its fields have more than {HEAD_BYTES_MAX} bytes; is the empty line behind them missing?"
+                "its fields have more than {HEAD_BYTES_MAX} bytes; is the empty line after them missing?"
             ),
             BadHead::NoField(line) => {
                 write!(f, "it printed {line:?} where a field is wanted, as Content-Type: text/html")
@@ -75,10 +77,10 @@ impl fmt::Display for BadHead {
 
 impl std::error::Error for BadHead {}
 
-/// Finds the end of the head in the bytes that have come so far. Returns the length of its lines, without and with the
-/// empty line behind them. Bytes before `from` are not searched again, except for the end of a line.
+/// Finds the end of the head in the bytes that have come so far. Returns the length of its lines, once without and once
+/// with the empty line after them. Bytes before `from` are not searched again, except for the end of a line.
 ///
-/// Lines end in LF or in CRLF (RFC 3875 section 6.2 leaves it to the system; scripts do both).
+/// Lines end in LF or in CRLF: RFC 3875 section 6.2 leaves the choice to the system, and scripts use both.
 pub fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     // An empty line at the very beginning is a head without fields.
     if let Some(length) = empty_line(bytes) {
@@ -131,9 +133,9 @@ impl<'h> Head<'h> {
         }
     }
 
-    /// Returns the fields for a client that gets this status. Like Apache, takes the media type and the length out of a
-    /// 204 and a 304: `CGI.pm` prints a `Content-Type` with each status. A 304 says nothing else of the representation
-    /// that the client has (RFC 9110 section 15.4.5), unless it guides a cache, as `ETag` and `Last-Modified` do.
+    /// Returns the fields for a client that gets this status. Like Apache, removes the media type and the length from a
+    /// 204 and a 304, because `CGI.pm` prints a `Content-Type` with every status. From a 304, also removes other fields
+    /// about the representation, unless they guide a cache, as `ETag` and `Last-Modified` do (RFC 9110 section 15.4.5).
     pub fn fields_for(&self, status: u16) -> impl Iterator<Item = FieldLine<'h>> {
         let absent: &[&str] = match status {
             204 => &["Content-Type", "Content-Length"],
@@ -145,8 +147,8 @@ impl<'h> Head<'h> {
     }
 }
 
-/// Reads one line. A line that begins with a blank would continue the line before it (obs-fold, RFC 9112 section 5.2),
-/// and is not a field here either.
+/// Reads one line. A line that begins with a blank would continue the line before it (obs-fold, RFC 9112 section 5.2);
+/// here it is refused, because it is not a field.
 fn field(line: &[u8]) -> Result<FieldLine<'_>, BadHead> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| BadHead::NoField(shown(line)))?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
@@ -166,19 +168,19 @@ fn once<'h>(place: &mut Option<&'h [u8]>, value: &'h [u8], name: &'static str) -
     }
 }
 
-/// Returns the beginning of a script's output, as text for people.
+/// Returns the beginning of a script's output as readable text.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).into_owned()
 }
 
-/// Bytes of output that are shown: enough to recognise a line.
+/// Bytes of output that are shown in a message: enough to recognise a line.
 const SHOWN_BYTES_MAX: usize = 80;
 
 #[cfg(test)]
 mod tests {
     use super::{BadHead, Head, find_end};
 
-    /// The end is found wherever the bytes are cut, and with both kinds of line ends.
+    /// The end is found however the bytes are cut into pieces, and with both kinds of line ends.
     #[test]
     fn ends() {
         for (text, expected) in [

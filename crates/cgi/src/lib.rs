@@ -1,8 +1,7 @@
-//! CGI without I/O (RFC 3875): the variables that tell programs behind a server of a request, and the programs'
-//! answers.
+//! CGI without I/O (RFC 3875): the variables that describe a request to a program, and the program's answer.
 //!
 //! A script gets the variables of [`Variables`] and answers with the head that [`find_end`] and [`Head::parse`] read.
-//! `FastCGI` and SCGI carry the same variables and answers in another way.
+//! `FastCGI` and SCGI carry the same variables and answers in another format.
 
 #![forbid(unsafe_code)]
 

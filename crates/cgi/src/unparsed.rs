@@ -1,11 +1,11 @@
-//! Scripts whose output goes to the client as it is (`nph-`, RFC 3875 section 5): only the status is read, for the log.
+//! Scripts whose output goes to the client unparsed (`nph-`, RFC 3875 section 5): only the status is read, for the log.
 
 use crate::head::{BadHead, shown};
 
 /// The longest first line that the server waits for.
 pub const FIRST_LINE_BYTES_MAX: usize = 4 << 10;
 
-/// Returns the status in the status line with which an answer begins; `None` while the line is incomplete.
+/// Returns the status in the status line at the beginning of an answer; `None` while the line is incomplete.
 ///
 /// # Errors
 ///

@@ -1,15 +1,15 @@
-//! The meta-variables of a request (RFC 3875 section 4.1), and those that servers add to them.
+//! The meta-variables of a request (RFC 3875 section 4.1), and the variables that servers usually add.
 
 use std::net::SocketAddr;
 
 use adyton_http::{Known, Request, Version};
 
-/// A request, and the facts about it that its head does not tell.
+/// A request, and the facts about it that are not in its head.
 #[derive(Clone, Copy)]
 pub struct Facts<'f> {
     /// The request.
     pub request: Request<'f>,
-    /// The part of the path that is the script, decoded: `SCRIPT_NAME` (section 4.1.13).
+    /// The part of the path that names the script, decoded: `SCRIPT_NAME` (section 4.1.13).
     pub script_name: &'f [u8],
     /// The rest of the path, decoded: `PATH_INFO` (section 4.1.5). Empty, or begins with a slash.
     pub path_info: &'f [u8],
@@ -17,32 +17,32 @@ pub struct Facts<'f> {
     pub body_bytes: Option<u64>,
     /// The client: `REMOTE_ADDR` (section 4.1.8). `None` for a client of a unix socket.
     pub client: Option<SocketAddr>,
-    /// The address that the client is connected to: `SERVER_PORT` (section 4.1.15), and the name of a server that has
-    /// no other.
+    /// The address at which the client is connected: `SERVER_PORT` (section 4.1.15), and `SERVER_NAME` if the server
+    /// has no other name.
     pub local: Option<SocketAddr>,
-    /// The host that the client has asked for, perhaps with a port, if a proxy tells another than the request does.
+    /// The host that the client asked for, perhaps with a port, if a proxy reports another one than the request has.
     pub host: Option<&'f [u8]>,
-    /// The port that the client has asked at, if a proxy tells it.
+    /// The port at which the client asked, if a proxy reports it.
     pub port: Option<u16>,
-    /// Whether the client has asked by https.
+    /// Whether the client used https.
     pub is_https: bool,
-    /// How the client has proved its identity, and its name: `AUTH_TYPE` and `REMOTE_USER` (sections 4.1.1 and 4.1.11).
+    /// How the client was authenticated, and its user name: `AUTH_TYPE` and `REMOTE_USER` (sections 4.1.1 and 4.1.11).
     pub user: Option<(&'f str, &'f str)>,
-    /// Names of fields that do not become variables, made of [`Known::bit`].
+    /// The set of names whose fields do not become variables, made of [`Known::bit`].
     pub hidden: u128,
-    /// Values that replace all fields of a name.
+    /// Names and the values that replace all fields of these names.
     pub rewritten: &'f [(Known, Box<[u8]>)],
 }
 
-/// Variables, each as `NAME=value` with a NUL behind it. None has a NUL inside.
+/// Variables, each as `NAME=value` followed by a NUL. No variable holds another NUL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
     block: Vec<u8>,
 }
 
-/// Fields that never become variables: `Proxy` would be `HTTP_PROXY`, which programs take for their proxy ("httpoxy",
-/// CVE-2016-5385); a proxy's password is not the script's; a chunked body reaches the script whole; the length and the
-/// type of the body have variables of their own.
+/// Fields that never become variables. `Proxy` would become `HTTP_PROXY`, which programs take for the address of their
+/// proxy ("httpoxy", CVE-2016-5385). A proxy's password is not meant for the script. The script gets a chunked body
+/// decoded. The length and the type of the body have variables of their own.
 const NEVER: &[Known] = &[
     Known::ContentLength,
     Known::ContentType,
@@ -75,7 +75,7 @@ impl Variables {
         if !facts.path_info.is_empty() {
             all.set("PATH_INFO", facts.path_info);
         }
-        // RFC 3875 section 4.1.7: the variable is there even if the request has no query.
+        // RFC 3875 section 4.1.7: the variable is set even if the request has no query.
         all.set("QUERY_STRING", request.query());
         all.set_places(facts);
         if let Some(bytes) = facts.body_bytes {
@@ -92,17 +92,17 @@ impl Variables {
         all
     }
 
-    /// Adds a variable, unless it has a NUL.
+    /// Adds a variable, unless its name or value holds a NUL.
     pub fn set(&mut self, name: &str, value: &[u8]) {
         self.set_named(name.as_bytes(), &[value]);
     }
 
-    /// Returns the bytes of all variables, as a program's environment has them.
+    /// Returns the bytes of all variables, in the form of a program's environment.
     pub fn block(&self) -> &[u8] {
         &self.block
     }
 
-    /// Returns all variables as name and value, as `FastCGI` and SCGI send them.
+    /// Returns the name and value of each variable, as `FastCGI` and SCGI send them.
     pub fn pairs(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.block.split(|&byte| byte == 0).filter_map(|variable| {
             let at = memchr::memchr(b'=', variable)?;
@@ -129,7 +129,7 @@ impl Variables {
         let (name, port) = split_port(asked);
         let usual = facts.local.map_or_else(|| "localhost".to_owned(), |local| local.ip().to_string());
         let name = if name.is_empty() { usual.as_bytes() } else { name };
-        // Host names have no case (RFC 3986 section 3.2.2), and programs compare them.
+        // Host names are case-insensitive (RFC 3986 section 3.2.2), and programs compare them.
         self.set("SERVER_NAME", &name.to_ascii_lowercase());
         let of_scheme = if facts.is_https { 443 } else { 80 };
         let port = facts.port.or(if facts.host.is_some() { port } else { None });
@@ -142,28 +142,28 @@ impl Variables {
         if let Some(client) = facts.client {
             let address = client.ip().to_canonical().to_string();
             self.set("REMOTE_ADDR", address.as_bytes());
-            // Section 4.1.9: where names are not looked up, the address stands for them.
+            // Section 4.1.9: if names are not looked up, the address is used instead.
             self.set("REMOTE_HOST", address.as_bytes());
             self.set("REMOTE_PORT", itoa::Buffer::new().format(client.port()).as_bytes());
         } else {
-            // `REMOTE_ADDR` must be there (section 4.1.8); a client of a unix socket is on this machine.
+            // `REMOTE_ADDR` must be set (section 4.1.8); a client of a unix socket is on this machine.
             self.set("REMOTE_ADDR", b"127.0.0.1");
         }
     }
 
-    /// Adds the request's fields (section 4.1.18): several of one name become one variable.
+    /// Adds the request's fields (section 4.1.18); several fields of one name become one variable.
     fn set_fields(&mut self, facts: &Facts<'_>) {
         let request = facts.request;
         let never = NEVER.iter().fold(facts.hidden, |bits, known| bits | known.bit());
         let fields = request.fields();
-        // The target may name a host when no field does.
+        // The target may name a host even if no field does.
         if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
             self.set("HTTP_HOST", host);
         }
         for (number, field) in fields.iter().enumerate() {
             let name = request.name(field);
             let is_hidden = field.known != Known::Other && never & field.known.bit() != 0;
-            // A field `X_A` would pass for `X-A`.
+            // A field `X_A` would become the same variable as `X-A`.
             if !field.plain || is_hidden || name.eq_ignore_ascii_case(b"Proxy") {
                 continue;
             }
@@ -194,7 +194,7 @@ fn variable_name(field: &[u8]) -> Vec<u8> {
     b"HTTP_".iter().copied().chain(upper).collect()
 }
 
-/// Splits a host from the port behind it.
+/// Splits a host into its name and the port after it.
 fn split_port(host: &[u8]) -> (&[u8], Option<u16>) {
     match host.iter().rposition(|&byte| byte == b':') {
         Some(colon) if !host[colon..].contains(&b']') => {
@@ -208,7 +208,7 @@ fn split_port(host: &[u8]) -> (&[u8], Option<u16>) {
 /// `SERVER_SOFTWARE`: name and version of the server (section 4.1.17).
 const SOFTWARE: &str = concat!("Adyton/", env!("CARGO_PKG_VERSION"));
 
-/// Room that a browser's request needs.
+/// Room for the variables of a browser's request.
 const BLOCK_BYTES_USUAL: usize = 2048;
 
 #[cfg(test)]
@@ -301,7 +301,7 @@ mod tests {
         assert!(!all.iter().any(|variable| variable.starts_with("HTTP_CONTENT")), "{all:?}");
     }
 
-    /// A host in the target takes the place of the field's (RFC 9112 section 3.2.2).
+    /// A host in the target replaces the host of the Host field (RFC 9112 section 3.2.2).
     #[test]
     fn of_an_absolute_target() {
         for request in [
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// `SERVER_NAME` is in lower case, however the client wrote it; the field stays as it is.
+    /// `SERVER_NAME` is in lower case, whatever case the client used; `HTTP_HOST` keeps the client's case.
     #[test]
     fn of_a_name_in_capitals() {
         let all = variables("GET / HTTP/1.1\r\nHost: SHOP.Example:81\r\n\r\n", |_| ());
@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    /// A trusted proxy has told which host the client asked for.
+    /// A trusted proxy reports which host the client asked for.
     #[test]
     fn behind_a_proxy() {
         let rewritten: &'static [(Known, Box<[u8]>)] =
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    /// The kernel ends a variable at a NUL: the bytes behind it would be another variable.
+    /// No variable can hold a NUL: it would end there for the kernel, and the rest would be another variable.
     #[test]
     fn no_nul() {
         let mut all = Variables::default();

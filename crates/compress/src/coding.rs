@@ -1,4 +1,4 @@
-//! `Accept-Encoding`: which coding a client takes (RFC 9110 section 12.5.3).
+//! Evaluates `Accept-Encoding`: which coding a client accepts (RFC 9110 section 12.5.3).
 
 use adyton_http::find_weight;
 
@@ -15,7 +15,7 @@ pub enum Coding {
     Identity,
 }
 
-/// All codings that make content smaller, in order of how small they make it, the smallest first.
+/// All codings that make content smaller, ordered by the size of the result, the smallest first.
 pub const CODINGS: [Coding; 3] = [Coding::Br, Coding::Zstd, Coding::Gzip];
 
 impl Coding {
@@ -29,7 +29,7 @@ impl Coding {
         }
     }
 
-    /// Returns the ending of a file that was compressed beforehand, which follows the name of the original.
+    /// Returns the ending that a precompressed file adds to the name of the original.
     pub fn suffix(self) -> &'static str {
         match self {
             Coding::Br => ".br",
@@ -46,10 +46,10 @@ impl Coding {
     }
 }
 
-/// Chooses the coding to answer with, out of `there` and none at all.
+/// Chooses the coding of an answer: one of `there`, or none.
 ///
-/// Of several that the client likes equally, the first counts. `lines` are the values of all `Accept-Encoding` fields;
-/// without any, the answer is not coded. `None` when the client refuses every form, the uncoded one included
+/// If the client likes several equally, the first of them is chosen. `lines` are the values of all `Accept-Encoding`
+/// fields; without such a field, the answer is not coded. `None` if the client refuses every form, also the uncoded one
 /// (`identity;q=0`).
 pub fn choose_coding(lines: &[&[u8]], there: impl IntoIterator<Item = Coding>) -> Option<Coding> {
     let weights = |coding: Coding| {
@@ -66,7 +66,7 @@ pub fn choose_coding(lines: &[&[u8]], there: impl IntoIterator<Item = Coding>) -
     match (weights(Coding::Identity), best) {
         (Some(0), best) => best.map(|(coding, _)| coding),
         (Some(weight), Some((_, highest))) if weight > highest => Some(Coding::Identity),
-        // An uncoded form that is not mentioned is acceptable but not preferred.
+        // An uncoded form that the client does not mention is acceptable but not preferred.
         (_, Some((coding, _))) => Some(coding),
         (_, None) => Some(Coding::Identity),
     }

@@ -1,9 +1,9 @@
-//! Compressors: pieces of content in, pieces of coded content out.
+//! Compressors, which take content in pieces and give coded content in pieces.
 //!
 //! # Levels
 //!
-//! The levels are chosen by measurement, in µs and in percent of the content, of a page of documentation in HTML at
-//! 7 KiB, 64 KiB and 700 KiB, on one core:
+//! The levels were chosen by measurement on one core, with HTML documentation pages of 7 KiB, 64 KiB and 700 KiB. The
+//! columns show the time in µs, and the size in percent of the content:
 //!
 //! | level | 7 KiB | 64 KiB | 700 KiB | memory |
 //! | --- | --- | --- | --- | --- |
@@ -18,9 +18,9 @@
 //! | **br 5** | 162 µs, 24.7 % | 841, 8.3 | 16100, 10.4 | 1.2 to 3.5 MiB |
 //! | **br 5**, window 2^22 | 161 µs, 24.7 % | 1676, 8.3 | 30900, 7.8 | 1.2 to 12 MiB |
 //!
-//! By far the quickest is zstd, for content that is coded anew each time; the smallest is br, for content that is kept.
-//! Of gzip, level 4 saves nearly all that level 6 does, in six tenths of the time. Below a window of 2^17, br 5 takes
-//! tables of 32 MiB, so no window is smaller.
+//! zstd is by far the fastest, and is used for content that is coded anew each time; br gives the smallest result, and
+//! is used for content that is kept. gzip 4 saves nearly as much as gzip 6, in six tenths of the time. Below a window
+//! of 2^17, br 5 allocates tables of 32 MiB, so no smaller window is used.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ use zstd::zstd_safe::CParameter;
 
 use crate::Coding;
 
-/// How much time the coding of content is worth.
+/// How much time it is worth to code content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Content is coded for one answer.
@@ -47,21 +47,21 @@ const ZSTD_LEVEL_ONCE: i32 = 3;
 const ZSTD_LEVEL_KEPT: i32 = 5;
 const BR_QUALITY: i32 = 5;
 
-/// Windows, as powers of two: how far back content is looked at. A larger one takes more memory, the client's, too.
+/// Windows, as powers of two: how far back a compressor looks. A larger window takes more memory, also on the client.
 const WINDOW_LOG_ONCE: u8 = 18;
 const BR_WINDOW_LOG_MIN: u8 = 17;
 const BR_WINDOW_LOG_KEPT: u8 = 22;
 
-/// Bytes that brotli gathers before it looks at them.
+/// Bytes that brotli gathers before it compresses them.
 const BR_BUFFER_BYTES: usize = 4096;
 
-/// Content of up to this many bytes is small, and so are its tables.
+/// Content of at most this many bytes is small, and gets small tables.
 const SMALL_BYTES_MAX: u64 = 16 << 10;
 
-/// Returns the memory that a compressor for one answer takes at most, in bytes; `content` is the content's length, if
-/// known.
+/// Returns the most memory, in bytes, that a compressor for one answer takes; `content` is the length of the content,
+/// if known.
 ///
-/// The figures are measured, and rounded up; the output is not in them.
+/// The figures are measured and rounded up; they do not include the output.
 pub fn memory_bytes(coding: Coding, content: Option<u64>) -> u64 {
     let is_small = content.is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
     match (coding, is_small) {
@@ -74,8 +74,9 @@ pub fn memory_bytes(coding: Coding, content: Option<u64>) -> u64 {
     }
 }
 
-/// A compressor for the content of one answer. Everything written appears in [`Encoder::take_output`], sooner or later:
-/// after [`Encoder::flush`], all of it can be decoded; after [`Encoder::finish`], it is whole.
+/// A compressor for the content of one answer. Everything that is written appears sooner or later in
+/// [`Encoder::take_output`]: after [`Encoder::flush`] the client can decode all of it, and after [`Encoder::finish`] it
+/// is complete.
 pub struct Encoder(Kind);
 
 enum Kind {
@@ -85,8 +86,8 @@ enum Kind {
 }
 
 impl Encoder {
-    /// Makes a compressor for `content` bytes, if their number is known; then neither more nor less may be written.
-    /// Returns `None` for [`Coding::Identity`].
+    /// Makes a compressor. If `content` gives the number of bytes, exactly that many must be written. Returns `None`
+    /// for [`Coding::Identity`].
     ///
     /// # Errors
     ///
@@ -116,7 +117,7 @@ impl Encoder {
         }
     }
 
-    /// Puts all that was written into the output: a client can decode it without the bytes that follow.
+    /// Puts everything that was written so far into the output, so that a client can decode it without later bytes.
     ///
     /// # Errors
     ///
@@ -129,7 +130,7 @@ impl Encoder {
         }
     }
 
-    /// Takes the output so far.
+    /// Returns the output so far, and removes it.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(match &mut self.0 {
             Kind::Br(encoder) => encoder.get_mut(),
@@ -152,7 +153,7 @@ impl Encoder {
     }
 }
 
-/// Codes content that will be kept, at once. Returns `None` if that makes it no smaller, or if memory runs out.
+/// Codes content that will be kept, in one call. Returns `None` if the result is not smaller, or if memory runs out.
 pub fn whole(coding: Coding, content: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = Encoder::new(coding, Effort::Kept, Some(content.len() as u64)).ok()??;
     encoder.write(content).ok()?;

@@ -1,35 +1,35 @@
-//! The head of an answer: whether its content is coded, and what the head says then.
+//! The head of an answer: decides whether the content is coded, and changes the head accordingly.
 
 use adyton_http::bytes::{number, trim};
 
 use crate::types::gains;
 use crate::{Coding, choose_coding};
 
-/// Which answers are coded, and how.
+/// Rules for which answers are coded, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Codings that may be used; of several that a client likes equally, the first.
+    /// Codings that may be used; if a client likes several equally, the first of them.
     pub codings: Vec<Coding>,
-    /// Content of fewer bytes is left as it is, if its length is known.
+    /// Content that is shorter than this is left as it is, if its length is known.
     pub bytes_min: u64,
-    /// Whether answers that set a cookie are coded, too. Such an answer is of one user. Where a page holds a secret and
-    /// echoes what a stranger can have a browser send, its compressed length tells the secret, letter by letter
-    /// (BREACH).
+    /// Whether answers that set a cookie are coded, too. Such an answer is for one user. If a page holds a secret and
+    /// also repeats text that an attacker can make a browser send, the compressed length reveals the secret letter by
+    /// letter (BREACH).
     pub with_cookies: bool,
 }
 
 /// Facts about an answer that its head does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// The coding that the client takes ([`Rules::accepted`]).
+    /// The coding that the client accepts ([`Rules::accepted`]).
     pub accepted: Coding,
     /// Whether the request is a HEAD.
     pub to_head: bool,
-    /// The line that says how content of unknown length ends, in place of Content-Length.
+    /// The field line that says how content of unknown length ends; it replaces Content-Length.
     pub framing: &'a [u8],
 }
 
-/// Fields that are true only of the very bytes that follow.
+/// Fields that hold only for exactly the bytes that follow.
 const DIGESTS: [&[u8]; 4] = [b"content-md5", b"content-digest", b"digest", b"repr-digest"];
 
 const VARY: &[u8] = b"Vary: Accept-Encoding\r\n";
@@ -40,20 +40,20 @@ impl Rules {
         if lines.is_empty() {
             return Coding::Identity;
         }
-        // A client that refuses every form is answered nonetheless, as RFC 9110 section 12.5.3 allows.
+        // A client that refuses every form is still answered, as RFC 9110 section 12.5.3 allows.
         choose_coding(lines, self.codings.iter().copied()).unwrap_or(Coding::Identity)
     }
 }
 
-/// Decides how the content of an answer is coded, and changes its head to say so. The head begins at `start` of `out`;
-/// its empty line is also the end of `out`.
+/// Decides how the content of an answer is coded, and changes its head accordingly. The head begins at `start` of
+/// `out`, and ends with the empty line at the end of `out`.
 ///
-/// An answer is left alone if it is partial (206), has no content (204, 205), is coded already, is of a type that gains
-/// nothing, is too short, must not be changed (`no-transform`), or has a digest of its bytes. An answer that would have
-/// been coded for another client says so to caches in `Vary`. An entity tag of coded content is weak (RFC 9110 section
-/// 8.8.1).
+/// An answer is left alone if it is partial (206), has no content (204, 205), is already coded, is of a type that does
+/// not get smaller, is too short, must not be changed (`no-transform`), or has a digest of its bytes. An answer that
+/// would be coded for another client tells caches so in `Vary`. The entity tag of coded content is made weak (RFC 9110
+/// section 8.8.1).
 ///
-/// `begin` gets the coding before anything is changed, and may refuse it: then the answer is sent as it is.
+/// `begin` is called with the coding before anything is changed, and may refuse: then the answer is sent uncoded.
 pub fn recode(
     out: &mut Vec<u8>,
     start: usize,
@@ -89,17 +89,17 @@ pub fn recode(
     change.coding
 }
 
-/// Facts in a head that decide about its coding.
+/// Facts in a head that decide about the coding of the content.
 #[derive(Default)]
 struct Seen {
     status: u16,
-    /// Whether the type of the content gains; `None` without a type.
+    /// Whether content of this type gets smaller; `None` without a type.
     gains: Option<bool>,
     length: Option<u64>,
     /// Whether the content must not be touched.
     is_fixed: bool,
     has_cookie: bool,
-    /// Whether `Vary` covers `Accept-Encoding` already.
+    /// Whether `Vary` already covers `Accept-Encoding`.
     varies: bool,
 }
 
@@ -130,7 +130,7 @@ impl Seen {
         let has = |element: &[u8]| {
             value.split(|&byte| byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(element))
         };
-        // Lengths are compared first: most fields are none of these.
+        // Lengths are compared first: most fields are not among these names.
         match name.len() {
             4 if is(b"vary") => self.varies |= has(b"*") || has(b"accept-encoding"),
             10 if is(b"set-cookie") => self.has_cookie = true,
@@ -144,14 +144,14 @@ impl Seen {
         }
     }
 
-    /// Returns the changes; `None` if the answer is the same for clients that take codings and others.
+    /// Returns the changes; `None` if all clients get the same answer, whatever codings they accept.
     fn change(&self, rules: &Rules, answer: &Answer<'_>) -> Option<Change> {
         if self.is_fixed || self.has_cookie && !rules.with_cookies {
             return None;
         }
         let takes = answer.accepted != Coding::Identity;
-        // A 304 says what the answer that it confirms has said. Whether the type of that one gains is often unknown; a
-        // weak tag confirms a strong one as well.
+        // A 304 repeats the fields of the answer that it confirms. Whether the type of that answer gets smaller is
+        // often unknown; a weak tag also confirms a strong one.
         if self.status == 304 {
             let is_other = self.gains == Some(false);
             return (!is_other).then_some(Change { coding: Coding::Identity, weakens: takes });
@@ -160,7 +160,7 @@ impl Seen {
         if matches!(self.status, 0..200 | 204..=206) || self.gains != Some(true) || is_short {
             return None;
         }
-        // Whether the answer to a GET would be long enough is unknown, and need not be said (RFC 9110 section 9.3.2).
+        // How long the answer to a GET would be is unknown, and a HEAD need not tell (RFC 9110 section 9.3.2).
         let is_vague = answer.to_head && self.length.is_none();
         let coding = if is_vague { Coding::Identity } else { answer.accepted };
         Some(Change { coding, weakens: takes })
@@ -168,7 +168,7 @@ impl Seen {
 }
 
 impl Change {
-    /// Appends a line of the head as it is after the change, or nothing.
+    /// Appends a line of the old head as it must be in the new head, or leaves it out.
     fn write(self, head: &mut Vec<u8>, line: &[u8]) {
         let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
@@ -178,7 +178,7 @@ impl Change {
             return;
         }
         if self.weakens && is(b"etag") {
-            // The end of the line is trimmed off, too, so that an empty value stays empty.
+            // The trim also removes the line end, so that an empty value stays empty.
             let value = line[name.len() + 1..].trim_ascii();
             if !value.is_empty() && !value.starts_with(b"W/") {
                 head.extend_from_slice(b"ETag: W/");

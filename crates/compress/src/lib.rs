@@ -1,11 +1,11 @@
-//! Content codings (RFC 9110 section 8.4): which one an answer gets, what changes in its head, and the compressors.
+//! Content codings (RFC 9110 section 8.4): which one an answer gets, how its head changes, and the compressors.
 //!
-//! [`choose_coding`] reads `Accept-Encoding`, [`gains`] knows the media types that become smaller, [`recode`] decides
-//! about an answer by its head, and changes the head; an [`Encoder`] does the work, piece by piece, within the memory
-//! of a [`Room`].
+//! [`choose_coding`] reads `Accept-Encoding`, and [`gains`] knows the media types that become smaller. [`recode`]
+//! decides by the head of an answer whether the content is coded, and changes the head. An [`Encoder`] compresses the
+//! content piece by piece, within the memory of a [`Room`].
 //!
-//! Absent on purpose: sockets, files, clocks, and how the bytes are framed. `deflate` is no coding here: what
-//! clients understand by it differs (RFC 9110 section 8.4.1.2), and every one of them knows `gzip`.
+//! Absent on purpose: sockets, files, clocks, and the framing of the bytes. `deflate` is not supported: clients
+//! disagree on what it means (RFC 9110 section 8.4.1.2), and all of them know `gzip`.
 
 #![forbid(unsafe_code)]
 

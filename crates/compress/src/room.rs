@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory for all compressors together, in bytes: where none is left, answers go as they are.
+/// Memory for all compressors together, in bytes. If none is left, answers are sent uncoded.
 #[derive(Debug)]
 pub struct Room {
     bytes_max: u64,
     bytes: AtomicU64,
 }
 
-/// Memory of one compressor, given back when this is dropped.
+/// The memory of one compressor, given back when this value is dropped.
 #[derive(Debug)]
 pub struct Share {
     room: Arc<Room>,
@@ -18,7 +18,7 @@ pub struct Share {
 }
 
 impl Room {
-    /// Makes a room of this many bytes.
+    /// Makes room for `bytes_max` bytes.
     pub fn new(bytes_max: u64) -> Arc<Room> {
         Arc::new(Room { bytes_max, bytes: AtomicU64::new(0) })
     }

@@ -1,7 +1,7 @@
-//! Media types whose content becomes smaller.
+//! Media types whose content gets smaller when it is compressed.
 
-/// Types that gain, beside `text/…`, `…+json` and `…+xml`. Content that is compressed already (pictures, films,
-/// archives, fonts of the web) would only cost time.
+/// Types that get smaller, besides `text/…`, `…+json` and `…+xml`. Compressing content that is already compressed
+/// (pictures, films, archives, web fonts) would only cost time.
 const TYPES: [&str; 25] = [
     "application/ecmascript",
     "application/graphql",
@@ -30,11 +30,11 @@ const TYPES: [&str; 25] = [
     "image/x-icon",
 ];
 
-/// A type of text that is not coded: its answers last for hours, and each would keep a compressor in memory to save a
-/// few bytes of each small event.
+/// A text type that is not coded: its answers last for hours, and each would keep a compressor in memory to save a few
+/// bytes of each small event.
 const EVENTS: &str = "text/event-stream";
 
-/// Whether content of this type becomes much smaller; parameters of the value of `Content-Type` do not matter.
+/// Whether content of this type gets much smaller; parameters in the value of `Content-Type` do not matter.
 pub fn gains(content_type: &[u8]) -> bool {
     let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
     let is = |name: &str| essence.eq_ignore_ascii_case(name.as_bytes());

@@ -1,4 +1,4 @@
-//! Coded content can be decoded, whole and as far as it was flushed.
+//! Coded content can be decoded when it is complete, and also up to each flush.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use adyton_compress::{CODINGS, Coding, Effort, Encoder, choose_coding, memory_bytes, whole};
 
-/// Returns all that can be decoded of `bytes`, which may end too early.
+/// Returns everything that can be decoded of `bytes`, which may end too early.
 fn decoded(coding: Coding, bytes: &[u8]) -> Vec<u8> {
     let mut reader: Box<dyn Read> = match coding {
         Coding::Br => Box::new(brotli::Decompressor::new(bytes, 4096)),
@@ -95,7 +95,7 @@ fn the_coding_that_a_client_likes_best() {
         (&["*"], all, Some(Br)),
         (&["*;q=0.5, gzip"], all, Some(Gzip)),
         (&["deflate, compress"], all, Some(Identity)),
-        // The file itself: liked better, worse, or refused.
+        // `identity`, the file itself, is preferred, is liked less, or is refused.
         (&["gzip;q=0.5, identity"], all, Some(Identity)),
         (&["gzip;q=0.5, identity;q=0.5"], all, Some(Gzip)),
         (&["gzip, identity;q=0.5"], all, Some(Gzip)),
@@ -110,7 +110,7 @@ fn the_coding_that_a_client_likes_best() {
         (&["br;q=1.5, gzip"], all, Some(Gzip)),
         (&["br;q=, gzip;q=0.1"], all, Some(Gzip)),
         (&["br;q=0.1234, gzip;q=0.1"], all, Some(Gzip)),
-        // The order counts where the client likes several equally.
+        // The order of the offered codings decides if the client likes several equally.
         (&["gzip, br, zstd"], &[Gzip, Br], Some(Gzip)),
     ];
     for (lines, there, expected) in cases {

@@ -1,4 +1,4 @@
-//! Which answers are coded, and what their heads say then.
+//! Which answers are coded, and how their heads change.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ fn rules() -> Rules {
     Rules { codings: vec![Coding::Br, Coding::Gzip], bytes_min: 100, with_cookies: false }
 }
 
-/// Returns the coding of an answer, and its head without the first line and the empty one.
+/// Returns the coding of an answer, and its head without its first and its empty line.
 fn recoded(rules: &Rules, accepted: Coding, to_head: bool, fields: &str) -> (Coding, String) {
     let (line, rest) = fields.split_once('|').unwrap_or(("200 OK", fields));
     let rest: Vec<String> = rest.split_terminator(';').map(|field| format!("{}\r\n", field.trim())).collect();
@@ -100,7 +100,7 @@ fn a_304_confirms_what_the_200_said() {
     assert_eq!((Coding::Identity, strong), recoded(&rules(), Coding::Identity, false, head));
 }
 
-/// A tag without a value swallowed the field behind it.
+/// An entity tag without a value once swallowed the field after it.
 #[test]
 fn an_empty_tag_stays() {
     let head = "304 Not Modified|ETag: ;Cache-Control: no-cache;";

@@ -2,18 +2,18 @@
 //!
 //! # The theory
 //!
-//! A loop is a value that one thread drives. It is always in exactly one of these places, and moving it is
-//! taking it out of one and putting it into the next, so that no two threads ever have it:
+//! A loop is a value that one thread drives. It is always in exactly one of these places. To move it, a thread takes it
+//! out of one place and puts it into the next, so that two threads never have it at once:
 //!
 //! | the loop is | who may take it | where it goes |
 //! | --- | --- | --- |
 //! | *held* on a driver's stack | no other thread | *published*, *offered*, or finished |
-//! | *published* in its driver's seat for a call | the driver after it; the watch if it is late | *held*; *offered* |
+//! | *published* in its driver's seat for a call | the driver after it; the watch if it is long | *held*; *offered* |
 //! | *offered* to an idle thread, or to the roster | that thread; the next that comes free | *held* by its new driver |
 //!
 //! Driver and watch meet in one atomic swap: the one that finds the loop in the seat has it, and the other finds the
-//! seat empty. Each thread has its own seat. Were there one for each loop, a late thread could take the loop out of the
-//! call of the next driver.
+//! seat empty. Each thread has its own seat. If each loop had a seat instead, a late thread could take the loop out of
+//! its seat during a call of the next driver.
 //!
 //! A thread is, in turn, one of these:
 //!
@@ -25,21 +25,22 @@
 //! | *worker* on a request from the queue | yes | *worker* with the next one; *idle* |
 //! | *parked*: inside a call, waiting for its client | given back | *late* or *worker* again, with the next free slot |
 //!
-//! *Slots* bound the threads inside the application. The loop carries the slot of its inline calls along,
-//! so that the common call touches no counter: `slots = free + one for each loop that has one + one for each
-//! late thread and each worker`. A driver without a slot, because all are taken, still accepts, parses,
-//! serves files, and puts requests into the queue: it is the driver of last resort. There is one thread more
-//! than slots for each loop, so that there is always such a driver. A loop with quick calls to make *wants* the next
-//! slot that comes free, before the queue: otherwise slow requests, once they had all slots, would keep them.
+//! *Slots* bound the threads inside the application. The loop carries the slot of its inline calls along, so that the
+//! common call touches no counter: `slots = free + one for each loop that has one + one for each late thread and each
+//! worker`. A driver without a slot, because all are taken, still accepts, parses, serves files, and puts requests into
+//! the queue: it is the driver of last resort. For each loop there is one thread beyond the slots, so that there is
+//! always such a driver. A loop with quick calls to make *wants* the next slot that comes free, and gets it before the
+//! queue: otherwise slow requests that once had all slots would keep them.
 //!
-//! With one slot the application belongs to one thread (it may not be thread-safe, nor know another thread's
-//! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
-//! idle.
+//! With one slot the application belongs to one thread, because it may not be thread-safe, and may not know another
+//! thread's objects. Only that thread *enters* the application. The other thread never does, and gives the loop back as
+//! soon as the first thread is idle.
 //!
-//! A thread that has *worked* from the queue may run at a lower priority from then on, if what it ran computes, so that
-//! this leaves the CPU to the loop; and a process that is not root cannot take that back. So some threads stay
-//! *fresh*: a reserve that takes loops only, and the loops go to them first. A crew that is *short*, because a thread
-//! that it lacks could not be started, has no reserve: its last threads would leave the queue alone with free slots.
+//! A thread that has *worked* on requests from the queue may run at a lower priority from then on, if these requests
+//! compute, so that the loop gets the CPU first. A process that is not root cannot raise the priority again. So some
+//! threads stay *fresh*: they are a reserve that takes only loops, and loops go to them first. A crew is *short* if a
+//! thread that it needs could not be started. It has no reserve: otherwise its last threads would leave requests in the
+//! queue although slots are free.
 //!
 //! The roster's lock is taken when a thread changes its state, never by a call that is quick.
 
@@ -74,10 +75,11 @@ pub trait Duties: Sized + 'static {
 pub enum Held {
     /// No requests.
     Nothing,
-    /// Requests for which it [calls up](Crew::call_up_rest) other threads once it has let go of the interpreter.
+    /// Requests for which the driver [calls up](Crew::call_up_rest) other threads once it has let go of the
+    /// interpreter.
     Some,
-    /// Requests after a wait so long that the driver had better [withdraw](Crew::withdraw) the quick ones first, while
-    /// it has the interpreter: each other thread would wait as long again.
+    /// Requests that came during a long wait. The driver had better [withdraw](Crew::withdraw) and run the quick ones
+    /// first, while it has the interpreter: any other thread would wait as long again.
     Many,
 }
 
@@ -104,8 +106,8 @@ const STARVED: usize = 2;
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
     seat: CachePadded<Spot<D::Loop>>,
-    /// Counts errands by two; odd while the loop is out of this thread's hands, which may happen many times in one
-    /// errand.
+    /// Counts errands in steps of two; odd while this thread has left the loop in the seat. One errand may leave it
+    /// there many times.
     errands: AtomicUsize,
     attaching: AtomicUsize,
     assignment: Spot<Duty<D>>,
@@ -121,8 +123,8 @@ pub struct Post<D: Duties> {
 }
 
 impl<D: Duties> Post<D> {
-    /// Begins an errand. One that goes back and forth between the application and the loop, as a stream does, is still
-    /// one errand: however quick its items are, other requests have waited since it began.
+    /// Begins an errand. A stream, which goes back and forth between the application and the loop, is one errand: other
+    /// requests have waited since it began, however quick its items are.
     pub fn begin_errand(&self) {
         self.errands.store(self.errands.load(Ordering::Relaxed).wrapping_add(2) & !1, Ordering::Release);
     }
@@ -169,8 +171,8 @@ pub struct SlotClaim {
 }
 
 /// Threads that were given a duty and not woken yet. They are not woken under the roster's lock, which they want first,
-/// nor by a driver that still has the interpreter, which they want next. They are woken when this is dropped at the
-/// latest.
+/// nor by a driver that still has the interpreter, which they want next. They are woken when this value is dropped at
+/// the latest.
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
 
 impl<D: Duties> Called<D> {
@@ -179,17 +181,17 @@ impl<D: Duties> Called<D> {
         Self(Vec::new())
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no threads to wake.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Wakes them.
+    /// Wakes the threads.
     #[inline]
     pub fn wake(&mut self) {
         // Most calls have nobody to wake.
@@ -231,7 +233,7 @@ struct Roster<D: Duties> {
     /// Whether the crew lacks threads that could not be started.
     is_short: bool,
     loops_left: usize,
-    /// Threads that have not worked.
+    /// Threads that have never run a request from the queue.
     fresh: usize,
     /// How many fresh threads take loops only.
     reserve: usize,
@@ -250,14 +252,14 @@ pub struct Size {
     pub reserve: usize,
     /// Most requests in the queue.
     pub queue_max: usize,
-    /// The time that a request waits there at most.
+    /// The longest time that a request waits in the queue.
     pub queue_timeout_ms: u64,
 }
 
 /// The times of a request that comes into the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueTimes {
-    /// The time from which on it has waited.
+    /// The time since when the request has waited.
     pub since_ms: u64,
     /// The time now.
     pub now_ms: u64,
@@ -270,17 +272,17 @@ pub struct Crew<D: Duties> {
     drivers: Vec<Mutex<Option<Arc<Post<D>>>>>,
     slots: usize,
     reserve: usize,
-    /// Idle threads that may enter: a driver that may not looks for them.
+    /// Idle threads that may enter the application: a driver that may not enter it looks for them.
     entering_idle: AtomicUsize,
     /// Fresh threads among those of `entering_idle`.
     fresh_idle: AtomicUsize,
     /// Threads that are done with their requests and have not come for the next ones yet.
     coming: AtomicUsize,
-    /// Length of the queue, for threads that only want to know whether there is one.
+    /// Length of the queue, for threads that only want to know whether requests wait.
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
     starved: AtomicUsize,
-    /// Threads that wait for the interpreter, with a request from the queue or with one of a loop.
+    /// Threads that wait for the interpreter, with a request from the queue or of a loop.
     attaching: AtomicUsize,
     /// Threads that have the interpreter, and take along requests that queued while they waited for it.
     taking: AtomicUsize,
@@ -330,7 +332,7 @@ impl<D: Duties> Crew<D> {
         self.slots
     }
 
-    /// Threads that the crew needs while none is parked.
+    /// Threads that the crew needs besides the parked ones.
     pub fn threads_wanted(&self) -> usize {
         self.slots + self.drivers.len().max(self.reserve)
     }
@@ -365,8 +367,8 @@ impl<D: Duties> Crew<D> {
         *lock(&self.drivers[home]) = Some(Arc::clone(post));
     }
 
-    /// Looks at a loop for the watch: takes it out of the seat if its driver is on the same errand as at the last look,
-    /// and `is_slow` finds no other reason for that.
+    /// Looks at a loop for the watch: takes it out of the seat if its driver is still on the errand of the last look,
+    /// and `is_slow` confirms that the errand is slow.
     pub fn look(
         &self,
         home: usize,
@@ -395,21 +397,21 @@ impl<D: Duties> Crew<D> {
 
     /// Lets the watch know that there is something to look at.
     pub fn wake_watch(&self, watch: &Thread) {
-        // Thanks to the swap that published the loop and this fence, either we see the watch asleep, or it sees the
-        // call.
+        // The swap that published the loop and this fence ensure that either this thread sees the watch asleep, or the
+        // watch sees the call.
         fence(Ordering::SeqCst);
         if self.watch_sleeps.load(Ordering::Relaxed) {
             watch.unpark();
         }
     }
 
-    /// Notes whether the watch is about to sleep. A loop published before is seen by a look after.
+    /// Notes whether the watch is about to sleep. A look after this call sees every loop that was published before it.
     pub fn watch_sleeps(&self, sleeps: bool) {
         self.watch_sleeps.store(sleeps, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Gives a loop to a thread that is idle, or to the next that will be.
+    /// Gives a loop to an idle thread, or to the next thread that becomes idle.
     pub fn offer(&self, driven: Box<D::Loop>) {
         let mut roster = self.lock();
         let fresh = |post: &Arc<Post<D>>| post.enters && !post.worked.load(Ordering::Relaxed);
@@ -444,8 +446,9 @@ impl<D: Duties> Crew<D> {
         self.entering_idle.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a driver had better leave its loop to another thread: it may not enter and another thread may; only it
-    /// may enter, and requests wait; or it has worked, and a fresh thread is idle.
+    /// Whether a driver had better leave its loop to another thread: because the driver may not enter the application
+    /// and an idle thread may; because only the driver may enter, and requests wait; or because the driver has worked,
+    /// and a fresh thread is idle.
     pub fn should_give_up(&self, post: &Post<D>) -> bool {
         if !post.enters {
             return self.has_entering_idle();
@@ -454,8 +457,8 @@ impl<D: Duties> Crew<D> {
             || (post.worked.load(Ordering::Relaxed) && self.fresh_idle.load(Ordering::Relaxed) > 0)
     }
 
-    /// Notes that a thread is done, before a client can have its whole answer: the thread is as good as free, and a
-    /// request that comes then has a place in the queue, however full that is.
+    /// Notes that a thread is done with its request, before the client can have the whole answer. The thread is as good
+    /// as free, so the next request has a place in the queue even if the queue is full.
     pub fn note_done(&self, post: &Post<D>) {
         if !post.is_done.swap(true, Ordering::Relaxed) {
             self.coming.fetch_add(1, Ordering::SeqCst);
@@ -469,8 +472,8 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
-    /// sleeps.
+    /// Waits for the next duty. `slot` says whether the thread has a slot, before the call and after it; `rest` is
+    /// called before the thread sleeps.
     pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
         let mut called = Called::empty();
         let mut roster = self.lock();
@@ -521,7 +524,7 @@ impl<D: Duties> Crew<D> {
     ///
     /// # Errors
     ///
-    /// The request itself, when the queue is full, or when it has waited too long already.
+    /// The request itself, if the queue is full or the request has waited too long already.
     pub fn submit(
         &self,
         job: D::Job,
@@ -534,7 +537,7 @@ impl<D: Duties> Crew<D> {
         if roster.slots_free == 0 && spare.is_some_and(|claim| std::mem::take(&mut claim.held)) {
             roster.slots_free = 1;
         }
-        // The queue is for requests without a free thread: its limit does not count the others.
+        // The limit of the queue counts only requests for which no thread is free.
         let extra = roster.free_workers() + self.coming.load(Ordering::SeqCst);
         roster.queue.push(job, since_ms, now_ms, extra)?;
         self.call_up(&mut roster, now_ms, called);
@@ -552,8 +555,8 @@ impl<D: Duties> Crew<D> {
         self.call_workers(roster, now_ms, called);
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
         if !roster.queue.is_empty() {
-            // A thread that has just got the interpreter looks at the length, and may not have seen these requests:
-            // then the crew is not crowded any more.
+            // A thread that has just got the interpreter looks at the length of the queue, and may not have seen these
+            // requests. If so, the crew is not crowded any more, and the second call finds a thread for them.
             fence(Ordering::SeqCst);
             self.call_workers(roster, now_ms, called);
             self.waiting.store(roster.queue.len(), Ordering::Relaxed);
@@ -562,7 +565,8 @@ impl<D: Duties> Crew<D> {
 
     /// Gives free slots to requests in the queue.
     fn call_workers(&self, roster: &mut Roster<D>, now_ms: u64, called: &mut Called<D>) {
-        // A starved thread takes the queue along when it has the interpreter; other threads would only wait beside it.
+        // A starved thread takes queued requests along when it has the interpreter; other threads would only wait
+        // beside it.
         while !self.is_crowded()
             && roster.slots_free > roster.wanted
             && !roster.queue.is_empty()
@@ -581,13 +585,13 @@ impl<D: Duties> Crew<D> {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether requests wait that were held back for the calling thread, which has the interpreter now.
+    /// Whether requests wait in the queue that were left to the calling thread, which has the interpreter now.
     fn holds_back(&self) -> bool {
         fence(Ordering::SeqCst);
         self.waiting() > 0
     }
 
-    /// Takes requests out of the queue that have waited too long, as far as they are `mine`.
+    /// Takes out of the queue the requests that have waited too long and are `mine`.
     pub fn expire(&self, now_ms: u64, mine: impl Fn(&D::Job) -> bool) -> Vec<D::Job> {
         let mut roster = self.lock();
         let expired = std::iter::from_fn(|| roster.queue.expire(now_ms, &mine)).collect();
@@ -603,25 +607,26 @@ impl<D: Duties> Crew<D> {
         job
     }
 
-    /// Notes that a request has left the queue because its client had gone: the other clients may be as impatient.
+    /// Notes that a request has left the queue because its client had gone. Other clients may be as impatient, so
+    /// several such requests press the queue.
     pub fn note_departed(&self) {
         self.lock().queue.note_left(true);
     }
 
-    /// Lets go of the roster, and wakes the threads that it has something for.
+    /// Gives duties to threads that can have one, lets go of the roster's lock, and wakes these threads.
     fn call_up_now(&self, mut roster: MutexGuard<'_, Roster<D>>, now_ms: u64) {
         let mut called = Called::empty();
         self.call_up(&mut roster, now_ms, &mut called);
         drop(roster);
     }
 
-    /// Whether a loop may keep a slot for its quick calls while requests wait in the queue: only if that leaves a slot
-    /// for these.
+    /// Whether a loop may keep a slot for its quick calls while requests wait in the queue: only if a slot is left for
+    /// these requests.
     pub fn can_spare_slots(&self) -> bool {
         self.slots > self.drivers.len()
     }
 
-    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one,
+    /// Takes a slot for a loop's inline calls; `false` if no slot is free. The loop then has a claim to the next slot,
     /// before the queue.
     pub fn take_slot(&self, claim: &mut SlotClaim) -> bool {
         if claim.held {
@@ -657,7 +662,7 @@ impl<D: Duties> Crew<D> {
     }
 
     /// Parks a thread inside the application that begins to wait for its client: its slot goes to another thread.
-    /// `true` when the crew then lacks a thread.
+    /// Returns `true` if the crew lacks a thread now.
     pub fn park(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.parked += 1;
@@ -667,9 +672,9 @@ impl<D: Duties> Crew<D> {
         lacks
     }
 
-    /// Gives up on the thread that the crew lacks since the caller has parked: the threads that are left do everything,
-    /// and none is kept for the loops. `false` when the caller has to go on, because no thread would be left for the
-    /// queue, or for a loop.
+    /// Makes the crew work without the thread that it lacks now that the caller has parked: the remaining threads do
+    /// all work, and none is reserved for the loops. Returns `false` if the caller must not wait, because no thread
+    /// would be left for the queue or for a loop.
     pub fn manages_without(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.is_short = true;
@@ -683,7 +688,7 @@ impl<D: Duties> Crew<D> {
         self.lock().parked
     }
 
-    /// Waits for a slot, as the client has come back.
+    /// Waits for a slot, because the client of the calling thread has come back.
     pub fn unpark(&self, post: &Arc<Post<D>>) {
         let mut roster = self.lock();
         roster.parked -= 1;
@@ -697,10 +702,9 @@ impl<D: Duties> Crew<D> {
         debug_assert!(matches!(duty, Duty::Resume), "nothing else is assigned to a parked thread");
     }
 
-    /// Takes the interpreter for a driver, and says meanwhile that the driver waits for it. Requests that queue
-    /// meanwhile are left to the driver: while it waits, no thread that comes for its next request takes one, and the
-    /// interpreter with it. `CPython`'s lock has no order, and a thread that lets go of it has it again before another
-    /// one has woken.
+    /// Takes the interpreter for a driver. While the driver waits for it, requests that come into the queue are left to
+    /// the driver: a thread that took one of them would compete with the driver for the interpreter. `CPython`'s lock
+    /// has no order: a thread that releases it has it again before a waiting thread has woken.
     pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> Held {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
         self.attaching.fetch_add(1, Ordering::SeqCst);
@@ -713,13 +717,13 @@ impl<D: Duties> Crew<D> {
         if !self.holds_back() {
             return Held::Nothing;
         }
-        // The watch calls up others if this one's request takes long.
+        // The watch calls up other threads if a request of this thread takes long.
         self.taken_along.store(true, Ordering::SeqCst);
         if is_starved { Held::Many } else { Held::Some }
     }
 
     /// Notes that a thread runs the quick requests that had queued when it got the interpreter: no driver tries to get
-    /// it meanwhile.
+    /// the interpreter meanwhile.
     pub fn begin_taking(&self) {
         self.taking.fetch_add(1, Ordering::SeqCst);
     }
@@ -730,8 +734,8 @@ impl<D: Duties> Crew<D> {
     }
 
     /// Takes the interpreter for a thread with a request from the queue; the next such thread is called up afterwards.
-    /// Threads that wait for the interpreter get it in no order, so that one among many may wait for ever; the queue
-    /// has an order.
+    /// Only one such thread waits at a time: threads get the interpreter in no order, so one among many could wait for
+    /// ever, while the queue has an order.
     pub fn attach_worker(&self, now_ms: u64, attach: impl FnOnce()) {
         self.attaching.fetch_add(1, Ordering::SeqCst);
         attach();
@@ -739,7 +743,7 @@ impl<D: Duties> Crew<D> {
         self.call_up_rest(now_ms);
     }
 
-    /// Whether one more thread would only wait for the interpreter beside another.
+    /// Whether one more thread would only wait for the interpreter beside another thread.
     fn is_crowded(&self) -> bool {
         self.starved.load(Ordering::Relaxed) > 0 || self.attaching.load(Ordering::Relaxed) > 0
     }
@@ -749,25 +753,26 @@ impl<D: Duties> Crew<D> {
         self.taken_along.swap(false, Ordering::SeqCst)
     }
 
-    /// Gives free slots to requests that were left to a thread, and which it has not taken.
+    /// Gives free slots to requests that were left to a thread and that it has not taken.
     pub fn call_up_rest(&self, now_ms: u64) {
         if self.holds_back() {
             self.call_up_now(self.lock(), now_ms);
         }
     }
 
-    /// Whether a driver would only wait for the interpreter: beside another one that has waited long and still does, or
-    /// for a thread that takes along the queued requests.
+    /// Whether a driver would only wait for the interpreter: beside a thread that has waited long for it and still
+    /// does, or until a thread has run the queued requests that it took along.
     pub fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed) > 0 || self.taking.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a thread waits for the interpreter: with a request from the queue, or for long.
+    /// Whether any thread waits for the interpreter.
     pub fn wants_interpreter(&self) -> bool {
         self.is_crowded()
     }
 
-    /// Notes that a loop has ended. After the last one the idle threads leave, and the others when they come free.
+    /// Notes that a loop has ended. After the last loop, idle threads leave at once, and other threads when they come
+    /// free.
     pub fn end_loop(&self) {
         let mut roster = self.lock();
         roster.loops_left -= 1;
@@ -780,7 +785,7 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// The threads for which `fits` returns something, and what it returns.
+    /// The threads for which `fits` returns a value, each with that value.
     pub fn posts<T>(&self, fits: impl Fn(&D::Own) -> Option<T>) -> Vec<(Arc<Post<D>>, T)> {
         let roster = self.lock();
         roster.posts.iter().filter_map(|post| Some((Arc::clone(post), fits(&post.own)?))).collect()
@@ -805,8 +810,8 @@ impl<D: Duties> Crew<D> {
         self.lock().slots_free
     }
 
-    /// Says what is wrong if there is work that a thread could do, and no thread does it. Between two calls a
-    /// moment apart that both complain lies a lost wake-up: the crew is stuck.
+    /// Says what is wrong if there is work that a thread could do, and no thread does it. If two calls a moment apart
+    /// both complain, a wake-up was lost and the crew is stuck.
     #[cfg(debug_assertions)]
     pub fn complaint(&self) -> Option<String> {
         let roster = self.lock();
@@ -840,14 +845,14 @@ impl<D: Duties> Roster<D> {
         post.enters && (post.worked.load(Ordering::Relaxed) || self.fresh > self.reserve || self.is_short)
     }
 
-    /// The idle thread that takes the next request: one that has worked, if there is one.
+    /// The idle thread that takes the next request: if possible, a thread that has worked.
     fn worker(&self) -> Option<usize> {
         let worked = |post: &Arc<Post<D>>| post.enters && post.worked.load(Ordering::Relaxed);
         let at = self.idle.iter().rposition(worked);
         at.or_else(|| self.idle.iter().rposition(|post| self.may_work(post)))
     }
 
-    /// How many idle threads could take a request, given the slots that there are.
+    /// The number of idle threads that could take a request with the free slots.
     fn free_workers(&self) -> usize {
         let idle = self.idle.iter().filter(|post| self.may_work(post)).count();
         idle.min(self.slots_free.saturating_sub(self.wanted))
@@ -892,7 +897,7 @@ mod tests {
         type Own = ();
     }
 
-    /// A loop that has no slot gets the next one that comes free, and the queue the one after that.
+    /// A loop that has no slot gets the next slot that comes free, and the queue gets the slot after that.
     #[test]
     fn a_loop_comes_before_the_queue() {
         let crew = Crew::<Plain>::new(SIZE);
@@ -910,7 +915,7 @@ mod tests {
         assert!(matches!(duty, Duty::Work(7)), "the next one is the queue's");
     }
 
-    /// A loop that gives up waiting for a slot, or a slot, leaves it to the queue.
+    /// A loop that no longer waits for a slot, or gives its slot up, leaves the slot to the queue.
     #[test]
     fn a_loop_without_quick_calls_wants_nothing() {
         let crew = Crew::<Plain>::new(SIZE);
@@ -928,7 +933,7 @@ mod tests {
         assert_eq!((true, 0), (slot, crew.slots_free()));
     }
 
-    /// Where threads are missing, none is kept for the loops alone: the queue would have none.
+    /// If threads are missing, none is reserved for the loops: otherwise the queue would have no thread.
     #[test]
     fn a_short_crew_has_no_reserve() {
         let crew = Crew::<Plain>::new(Size { reserve: 2, ..SIZE });
@@ -953,8 +958,8 @@ mod tests {
         assert!(!crew.lock().is_short);
     }
 
-    /// A thread that is done makes room for one request more than the queue has, until it has taken one or comes for
-    /// it.
+    /// A thread that is done makes room for one request beyond the limit of the queue, until the thread has taken a
+    /// request or comes for one.
     #[test]
     fn who_is_done_makes_room() {
         let crew = Crew::<Plain>::new(Size { slots: 4, queue_max: 1, ..SIZE });
@@ -971,7 +976,7 @@ mod tests {
         assert_eq!(Err(3), submit(3), "it is busy again");
     }
 
-    /// While one thread waits for the interpreter, no other waits beside it; and nothing is forgotten.
+    /// While one thread waits for the interpreter, no other thread waits beside it, and no request is forgotten.
     #[test]
     fn one_waits_for_the_interpreter() {
         let crew = Crew::<Plain>::new(Size { slots: 4, ..SIZE });
@@ -985,7 +990,8 @@ mod tests {
         assert!(idle.assignment.take().is_some_and(|duty| matches!(*duty, Duty::Work(7))));
     }
 
-    /// A driver that has lost its loop while it waited for the interpreter takes along what has queued since.
+    /// A driver that has lost its loop while it waited for the interpreter takes along the requests that have queued
+    /// since.
     #[test]
     fn a_starved_driver_takes_the_queue_along() {
         let crew = Crew::<Plain>::new(Size { slots: 4, ..SIZE });

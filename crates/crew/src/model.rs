@@ -77,7 +77,8 @@ impl Scene {
         }
     }
 
-    /// Drives until the loop ends (`false`) or is taken away (`true`: its slot is this thread's now).
+    /// Drives the loop until it ends (returns `false`) or is taken away (returns `true`: its slot is this thread's
+    /// now).
     fn drive(&self, post: &Arc<Post<Model>>, mut driven: Box<Driven>) -> bool {
         self.crew.begin_driving(0, post);
         driven.hold();
@@ -90,7 +91,7 @@ impl Scene {
                 return slot;
             }
             if driven.steps_left == 0 {
-                // The server does so, too: the slot of a loop that has ended is free.
+                // As in the server, the slot of a loop that has ended is free.
                 self.crew.give_slot(&mut driven.claim, 0);
                 driven.release();
                 self.ended.fetch_add(1, Ordering::AcqRel);
@@ -104,7 +105,8 @@ impl Scene {
                 let spare = (!self.crew.can_spare_slots() || queued).then_some(claim);
                 assert_eq!(Ok(()), self.crew.submit(1, QueueTimes { since_ms: 0, now_ms: 0 }, spare, called));
                 if driven.steps_left == 0 || !queued {
-                    // The server does so before it waits, or when the loop is taken; it may go on before that.
+                    // The server wakes these threads before it waits, or when the loop is taken; it may go on for a
+                    // while before.
                     driven.called.wake();
                 }
                 continue;
@@ -121,11 +123,11 @@ impl Scene {
         }
     }
 
-    /// The watch: takes the loop from its driver whenever it finds it in a call.
+    /// The watch: takes the loop from its driver whenever the driver is in a call.
     fn watch(&self, looks: usize) {
         let mut last = Look::default();
         for _ in 0..looks {
-            // The second look of two finds a call that lasts.
+            // Two looks at the same call show that the call lasts.
             self.crew.look(0, &mut last, |_| true);
             if let Some((mut driven, _)) = self.crew.look(0, &mut last, |_| true) {
                 driven.claim.held = false;
@@ -154,7 +156,7 @@ fn run(slots: usize, enters: &'static [bool], bounds: Bounds, queued: bool) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);
     model.check(move || {
-        // With three threads or more one is kept for the loop.
+        // With three threads or more, one thread is reserved for the loop.
         let reserve = usize::from(enters.len() > 2);
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
@@ -172,7 +174,7 @@ fn run(slots: usize, enters: &'static [bool], bounds: Bounds, queued: bool) {
             thread.join().unwrap();
         }
         assert_eq!(1, scene.ended.load(Ordering::Acquire), "the loop has ended once");
-        // Threads that take loops only leave what is in the queue when the last loop has ended.
+        // Threads that take only loops leave requests in the queue when the last loop has ended.
         let left = scene.crew.waiting();
         assert!(left == 0 || reserve > 0, "no thread was left to answer");
         assert_eq!(steps, scene.answered.load(Ordering::Acquire) + left, "every request was answered once");

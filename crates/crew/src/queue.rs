@@ -6,25 +6,26 @@
 //! requests that have waited longer than the target are turned away at once. The pressure ends when the queue has run
 //! empty.
 //!
-//! Clients may have less patience than the longest wait allows. They show it: when many of those that leave the queue
-//! do so because their clients have gone, it is pressed, too. In the order of their arrival all would be served just
-//! before, or after, their clients give up.
+//! Clients may have less patience than the longest wait allows. They show it: when many requests leave the queue
+//! because their clients have gone, the queue is pressed, too. In the order of arrival, each request would be served
+//! just before or just after its client gives up.
 
 use std::collections::VecDeque;
 
 /// How long the waits are looked at before the queue counts as pressed.
 const INTERVAL_MS: u64 = 100;
 
-/// The target is this part of the longest wait: far enough below it that a served request has not waited in vain, and
-/// far enough above the waits of a crowd that merely takes turns.
+/// The target is the longest wait divided by this number: far enough below the longest wait that a served request has
+/// not waited in vain, and far enough above the waits of many connections that merely take turns.
 const TARGET_PART: u64 = 2;
 
-/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, it is pressed.
+/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, the queue is
+/// pressed.
 const GONE_MAX: u32 = 4;
 const LEFT_MAX: u32 = 16;
 
 pub(crate) struct Queue<J> {
-    /// Requests, the oldest first, each with the time since when it waits.
+    /// Requests, the oldest first, each with the time since when it has waited.
     waiting: VecDeque<(u64, J)>,
     /// The rests of answers that have begun: they are never turned away, and take turns with the requests.
     begun: VecDeque<J>,
@@ -53,7 +54,7 @@ struct Interval {
 }
 
 impl<J> Queue<J> {
-    /// A queue of `length_max` places, each for `timeout_ms` at most.
+    /// A queue of `length_max` places, in which a request waits for at most `timeout_ms`.
     pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
         let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
         let (waiting, begun) = (VecDeque::new(), VecDeque::new());
@@ -74,10 +75,10 @@ impl<J> Queue<J> {
         if self.pressed { (self.timeout_ms / TARGET_PART).max(1) } else { self.timeout_ms }
     }
 
-    /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long. A
-    /// request that waits since the end of time has begun, and has a place for as long as it takes. `extra` further
-    /// places are for requests that are taken out at once or soon. Those may have waited for any time, since their
-    /// waits are told by clocks that may differ.
+    /// Adds a request that has waited since `since_ms`; the request is returned if there is no place or it has waited
+    /// too long. `u64::MAX` stands for the rest of an answer that has begun: it always has a place, and never waits too
+    /// long. `extra` further places are for requests that are taken out at once or soon. Such a request may have waited
+    /// for any time, because its wait is measured by clocks that may differ.
     pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, extra: usize) -> Result<(), J> {
         if since_ms == u64::MAX {
             self.begun.push_back(job);
@@ -121,7 +122,8 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Takes into account that a request has left the queue; `is_gone`: because its client had gone.
+    /// Takes into account that a request has left the queue; `is_gone` says whether it left because its client had
+    /// gone.
     pub(crate) fn note_left(&mut self, is_gone: bool) {
         self.left.all += 1;
         self.left.gone += u32::from(is_gone);
@@ -194,7 +196,7 @@ mod tests {
         assert_eq!(Some(1), queue.expire(20, |&job| job == 1));
     }
 
-    /// Requests are served in order while the queue is calm, and never more than its length.
+    /// Requests are served in order while the queue is calm, and the queue never holds more than its length.
     #[test]
     fn first_come_first_served() {
         let mut queue = Queue::new(3, 1_000);
@@ -207,7 +209,7 @@ mod tests {
         assert_eq!([Some(0), Some(1), Some(2), Some(3), None], [0; 5].map(|_| queue.pop(10)));
     }
 
-    /// A request that has waited too long is taken out, and one that comes too late is not let in.
+    /// A request that has waited too long is taken out, and a request that comes too late is not let in.
     #[test]
     fn nothing_waits_too_long() {
         let mut queue = Queue::new(10, 1_000);
@@ -221,8 +223,8 @@ mod tests {
         assert_eq!(1, queue.len());
     }
 
-    /// A request that has waited elsewhere is older than those that came before; one that finds a free thread may have
-    /// waited for ever.
+    /// A request that has waited elsewhere before is sorted in by its age; a request for which a thread is free may
+    /// have waited for any time.
     #[test]
     fn ages_are_kept_in_order() {
         let mut queue = Queue::new(10, 1_000);
@@ -257,7 +259,8 @@ mod tests {
         assert_eq!(Some(300), queue.pop(734));
     }
 
-    /// Answers that have begun take turns with new requests, also under pressure, and keep none from being turned away.
+    /// Answers that have begun take turns with new requests, also under pressure, and keep no old request from being
+    /// turned away.
     #[test]
     fn answers_go_on_under_pressure() {
         let mut queue = Queue::new(1_000, 1_000);
@@ -279,7 +282,7 @@ mod tests {
         assert_eq!([Some(202), None], [652; 2].map(|now_ms| queue.pop(now_ms)));
     }
 
-    /// A wait that is short, as of many connections that take turns, is no pressure.
+    /// Short waits, such as those of many connections that take turns, do not press the queue.
     #[test]
     fn calm_below_the_target() {
         let mut queue = Queue::new(1_000, 1_000);

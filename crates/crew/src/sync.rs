@@ -15,7 +15,7 @@ pub(crate) use std::{
 
 use std::sync::PoisonError;
 
-/// Locks a mutex; a panic leaves its value whole, because nothing here calls out while it holds a lock.
+/// Locks a mutex; a panic leaves its value whole, because no code here calls foreign code while it holds a lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use adyton_http::{Identity, Request};
 use adyton_http1::Asked;
 
-/// Tells by its path beneath the folder whether a file is run.
+/// Tells whether a file is run, by the file's path beneath the folder.
 pub type RunsFile<'r> = &'r dyn Fn(&[u8]) -> bool;
 
 /// A request for a file.
@@ -14,32 +14,33 @@ pub type RunsFile<'r> = &'r dyn Fn(&[u8]) -> bool;
 pub struct Ask<'r> {
     /// The request.
     pub request: Request<'r>,
-    /// The raw beginning of the path that matched the mount: `/static`, or nothing for the root.
+    /// The raw beginning of the path that matched the mount: `/static`, or empty for the root.
     pub prefix: &'r [u8],
     /// Properties of the request that the answer has to respect: version, HEAD, keep-alive.
     pub asked: Asked,
     /// The answer's `Date` and `Server`.
     pub identity: Identity<'r>,
-    /// The number of the batch of requests that arrived together, which share one stat; no other requests have it.
+    /// The number of the batch of requests that arrived together and therefore share one stat. No other batch has this
+    /// number.
     pub fresh: u64,
-    /// Whether the file is to be sent as it is, and not compressed by the server.
+    /// Whether the file is to be sent as it is stored, and not compressed by the server.
     pub as_stored: bool,
-    /// Whether a file that another path names (an index, a fallback) is to be named, and not sent:
+    /// Whether a file that stands in for the requested path (an index, a fallback) is only named, and not sent:
     /// [`FileAnswer::Named`].
     pub names_others: bool,
-    /// Names of files that answer for their folder, in the place of the folder's own index: the first existing one
-    /// does. It is named, and not sent, as with `names_others`.
+    /// Names of files that answer for their folder, used instead of the folder's own index. The first one that exists
+    /// is named, and not sent, as with `names_others`.
     pub indexes: Option<&'r [Box<[u8]>]>,
     /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent
-    /// before. A link may stand in the place of a folder by now, or a folder may have come a moment ago that the caller
-    /// does not know.
+    /// before. The folder may have changed since the caller looked: a link may now stand in the place of a folder, or a
+    /// new folder may exist that the caller does not know.
     pub is_absent: bool,
-    /// Tells, by its path beneath the folder, whether the page that stands in for a missing file is run, and so is not
-    /// sent. `None`: no page is run, except those of [`crate::Options::sources`].
+    /// Tells whether the page that stands in for a missing file is run and therefore not sent, by the page's path
+    /// beneath the folder. `None`: no page is run, except those of [`crate::Options::sources`].
     pub runs_page: Option<RunsFile<'r>>,
 }
 
-/// The answer to a request. A head is in `out`, ready to be sent, in all cases except the last two.
+/// The answer to a request. In all cases except the last two, a head is in `out`, ready to be sent.
 #[derive(Debug)]
 pub enum FileAnswer {
     /// Head and body are in `out`.
@@ -62,10 +63,10 @@ pub enum FileAnswer {
         /// At least one part.
         parts: Vec<Part>,
     },
-    /// No such file exists, and the application is to be asked. Nothing was written.
+    /// No such file exists, and the application should be asked. Nothing was written.
     FallThrough,
-    /// The path, beneath the folder and decoded, of a file that another path names and that would be sent. Nothing was
-    /// written.
+    /// The path, beneath the folder and decoded, of a file that stands in for the requested path and could be sent.
+    /// Nothing was written.
     Named(Vec<u8>),
 }
 
@@ -84,7 +85,7 @@ impl FileAnswer {
 pub enum Part {
     /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// A range of an open file. If the file has become shorter meanwhile, the connection must be cut.
+    /// A range of an open file. If the file has become shorter by the time it is sent, the connection must be cut.
     File {
         /// The file; its position is not used.
         file: Arc<OwnedFd>,

@@ -1,8 +1,8 @@
-//! Requested files by path: bounded in bytes and in descriptors; unused files are evicted first.
+//! Cached files by path, bounded in bytes and in descriptors; files that are not used are evicted first.
 //!
-//! Eviction is CLOCK: a hand goes round the slots and takes the first entry that was not used since the hand came by
-//! last. A hit costs one store and moves nothing, unlike LRU. A new entry counts as unused, so that a crawler that
-//! reads everything once does not drive out often used files.
+//! Eviction is CLOCK: a hand goes round the slots and takes the first entry that was not used since the hand last
+//! passed it. Unlike LRU, a hit costs one store and moves nothing. A new entry counts as unused, so that a crawler that
+//! reads every file once does not drive out files that are used often.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Counts {
 /// Files by path.
 ///
 /// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums over all entries.
-/// The bytes are taken from `room`, and the files are no more than `open_files_max`.
+/// The bytes are taken from `room`, and `open_files` is at most `open_files_max`.
 pub(crate) struct Cache {
     /// A map with a quick hash that is seeded at random, so that an attacker cannot choose names that collide.
     by_path: HashMap<Box<[u8]>, usize, RandomState>,
@@ -78,7 +78,7 @@ impl Cache {
         Some(&mut slot.entry)
     }
 
-    /// Keeps an entry under a path that is not in the cache; returns it if there is no room for it.
+    /// Adds an entry under a path that is not in the cache; gives the entry back if there is no room for it.
     pub(crate) fn insert(&mut self, path: &[u8], entry: Entry) -> Option<Entry> {
         let (bytes, open_files) = (entry.bytes(), entry.open_files());
         if bytes > self.room.bytes_max() || open_files > self.open_files_max {
@@ -102,8 +102,8 @@ impl Cache {
         None
     }
 
-    /// Evicts entries until there is room for this many bytes; `false` if no entry is left and there still is too
-    /// little room.
+    /// Evicts entries until this many bytes are free; `false` if all entries are gone and there still is too little
+    /// room.
     fn take_from_own(&mut self, bytes: u64) -> bool {
         if self.bytes < self.room.part_bytes() {
             self.room.want(bytes);
@@ -117,8 +117,8 @@ impl Cache {
         false
     }
 
-    /// Gives room to caches that have less and want more, if this one has more than an equal part. Call this from time
-    /// to time.
+    /// Gives memory to caches that have less than an equal part and want more, if this cache has more than an equal
+    /// part. Call this from time to time.
     pub(crate) fn give_way(&mut self) {
         let part_bytes = self.room.part_bytes();
         if self.bytes <= part_bytes {
@@ -128,14 +128,14 @@ impl Cache {
         if wanted == 0 {
             return;
         }
-        // The cache gives worthwhile pieces: a cache that wants room will want more.
+        // The cache gives at least an eighth of a part: a cache that wants room will soon want more.
         let least = self.bytes.saturating_sub(wanted.max(part_bytes / 8)).max(part_bytes);
         while self.bytes > least {
             self.evict();
         }
     }
 
-    /// Changes an entry, which may take more room then; returns it if there is no room for it.
+    /// Changes an entry, which may then take more memory; gives the entry back if there is no room for it.
     pub(crate) fn change(&mut self, path: &[u8], change: impl FnOnce(&mut Entry)) -> Option<Entry> {
         let at = *self.by_path.get(path)?;
         let mut entry = self.vacate(at)?;
@@ -149,7 +149,7 @@ impl Cache {
         }
     }
 
-    /// Closes all files that are kept open, for a process that has run out of descriptors.
+    /// Closes all files that are kept open, because the process has run out of descriptors.
     pub(crate) fn close_files(&mut self) {
         for at in 0..self.slots.len() {
             if self.slots[at].as_ref().is_some_and(|slot| slot.entry.open_files() > 0) {
@@ -174,7 +174,7 @@ impl Cache {
         }
     }
 
-    /// Evicts one entry. Called only while there is one; two rounds of the hand find it.
+    /// Evicts one entry. Call this only while there is one; the hand finds it in at most two rounds.
     fn evict(&mut self) {
         loop {
             let at = self.hand % self.slots.len();

@@ -1,4 +1,4 @@
-//! A served folder: the file that answers a request, and the answer if there is none.
+//! A served folder: finds the file that answers a request, and makes the answer if there is no file.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,13 +27,13 @@ pub struct Folder {
     not_found_page: Option<FilePath>,
     spa_fallback: Option<FilePath>,
     cache: Cache,
-    /// An entry that the cache did not take, for the present answer.
+    /// The entry of the present answer, if the cache did not take it.
     uncached: Option<Entry>,
     /// Scratch for the path of an index.
     index_path: Vec<u8>,
-    /// The `Server` field of cached heads.
+    /// The `Server` field that the cached heads have.
     server: Vec<u8>,
-    /// The batch ([`Ask::fresh`]) for which the root was last looked for, and whether it was not at its path then.
+    /// The batch ([`Ask::fresh`]) for which the root's path was last checked, and whether the root was not there.
     looked: Option<u64>,
     is_astray: bool,
     hits: u64,
@@ -43,15 +43,15 @@ pub struct Folder {
 
 /// The target of a path.
 enum Resolved {
-    /// A file, whose entry is loaded under this path.
+    /// A file, whose entry is loaded under its path.
     File(FilePath),
-    /// An index file, whose entry is loaded under this path of its own.
+    /// An index file, whose entry is loaded under the index file's path.
     Index(FilePath),
     /// A folder whose path lacks its slash.
     Redirect(FilePath),
     /// A folder to be listed.
     Listing(FilePath, OwnedFd),
-    /// Nothing that can be sent, with the status and a sentence that say why.
+    /// Nothing that can be sent; the status and the sentence give the reason.
     Nothing(u16, &'static str),
 }
 
@@ -71,8 +71,8 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// The folder cannot be opened, although there is something at its path; or `InvalidInput`, with a sentence, for an
-    /// option that makes no sense.
+    /// Something is at the path but cannot be opened as a folder; or `InvalidInput`, with a sentence, for an option
+    /// that makes no sense.
     pub fn open(mut options: Options) -> io::Result<Folder> {
         let pages = options.check()?;
         if options.cache_control.as_deref().is_some_and(|value| value.contains("no-transform")) {
@@ -97,7 +97,7 @@ impl Folder {
         })
     }
 
-    /// Answers one request. `out` gets the head, and the body too if it is in memory.
+    /// Answers one request. `out` gets the head, and also the body if the body is in memory.
     pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         self.keep_identity(ask);
         if let Some(answer) = self.replay(ask, out) {
@@ -113,7 +113,7 @@ impl Folder {
     }
 
     /// Answers like [`Folder::answer`], in a folder where some files are run. A file whose name says that it is run is
-    /// named and never sent.
+    /// only named, never sent.
     pub fn answer_unless(
         &mut self,
         is_run: impl Fn(&[u8]) -> bool,
@@ -134,7 +134,7 @@ impl Folder {
         answer
     }
 
-    /// Empties the cache if another server answers, because cached heads name the server.
+    /// Empties the cache if the answer has another `Server` field, because cached heads hold that field.
     #[inline]
     fn keep_identity(&mut self, ask: &Ask<'_>) {
         if self.server != ask.identity.server {
@@ -143,17 +143,17 @@ impl Folder {
         }
     }
 
-    /// Whether a missing file is [`FileAnswer::FallThrough`], and not a 404.
+    /// Whether a missing file is answered by [`FileAnswer::FallThrough`], and not by a 404.
     pub fn falls_through(&self) -> bool {
         self.options.fall_through
     }
 
-    /// Gives room to the caches of other folders that want some. Call this from time to time.
+    /// Gives memory to the caches of other folders that want some. Call this from time to time.
     pub fn give_way(&mut self) {
         self.cache.give_way();
     }
 
-    /// Number of files and folders opened so far: it grows if an answer opens something.
+    /// Number of files and folders opened so far. If the number has grown after an answer, the answer opened something.
     pub fn opened(&self) -> u64 {
         self.opened
     }
@@ -163,7 +163,7 @@ impl Folder {
         &self.root
     }
 
-    /// Forgets all files and the held folder, so that both are looked for again.
+    /// Forgets all files and closes the held folder, so that all of them are looked for again.
     pub fn forget(&mut self) {
         self.cache.clear();
         self.uncached = None;
@@ -175,7 +175,8 @@ impl Folder {
         self.cache.add_to(Counts { hits: self.hits, loads: self.loads, ..Counts::default() })
     }
 
-    /// Looks for the root, once for all requests that arrived together. Another root makes the cache worthless.
+    /// Checks the root's path, once for all requests that arrived together. If another folder is there, the cache is
+    /// worthless.
     fn look_for_root(&mut self, ask: &Ask<'_>) {
         if self.looked.replace(ask.fresh) == Some(ask.fresh) {
             return;
@@ -189,7 +190,7 @@ impl Folder {
 
     /// Answers the common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
     ///
-    /// A cached path is in normal form and needs no escapes, so a raw path that equals it means the same file.
+    /// A cached path is in normal form and needs no escapes, so a raw path that equals it names the same file.
     #[inline]
     fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         let Asked { version, keep_alive, .. } = ask.asked;
@@ -222,7 +223,7 @@ impl Folder {
         if matches!(ask.request.method(), Method::Get | Method::Head) {
             return self.read(ask, out);
         }
-        // A program that answers for the folder may take other methods.
+        // A program that answers for the folder may accept other methods.
         if ask.indexes.is_some()
             && let Resolved::Index(path) = self.find(ask)
         {
@@ -256,7 +257,7 @@ impl Folder {
     /// Finds the target of the request's path.
     fn find(&mut self, ask: &Ask<'_>) -> Resolved {
         let raw = ask.request.path();
-        // An absolute-form target without a path means the root (RFC 9112 section 3.2.2).
+        // A target in absolute form without a path means the root (RFC 9112 section 3.2.2).
         let raw = if raw.is_empty() { b"/" } else { raw };
         let path = match FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default()) {
             Ok(path) => path,
@@ -277,8 +278,8 @@ impl Folder {
 
     fn find_in_folder(&mut self, path: FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Resolved {
         let target = self.find_index(&path, folder, ask);
-        // A path without its slash is redirected, but never to a 404: an application that is asked then may redirect
-        // back.
+        // A path that lacks its slash is redirected only if a file answers for the folder, never to a 404: if the
+        // application is asked then, it may redirect back.
         match target {
             Resolved::Nothing(404, _) => nothing_there(),
             _ if !path.names_folder() => Resolved::Redirect(path),
@@ -299,8 +300,8 @@ impl Folder {
         }
     }
 
-    /// Looks for a file that the caller names as the folder's index. It is answered by its own path, and need not be a
-    /// file that is sent, so nothing of it is read or kept.
+    /// Looks for a file that the caller names as the folder's index. The file will be requested by its own path, and
+    /// may be one that is run, so nothing of it is read or kept here.
     fn look_for_index(&self, index: FilePath) -> Option<Resolved> {
         match self.root.stat_beneath(&index.to_c(), self.links) {
             Ok(meta) if meta.kind == Kind::File => Some(Resolved::Index(index)),
@@ -314,7 +315,7 @@ impl Folder {
     fn try_index(&mut self, index: FilePath, ask: &Ask<'_>) -> Option<Resolved> {
         match self.bring(&index, ask) {
             Ok(Brought::File) => Some(Resolved::Index(index)),
-            // Another route may answer for the path of the index.
+            // Another route may answer requests for the path of the index.
             Ok(Brought::Source) if ask.names_others => Some(Resolved::Index(index)),
             Ok(Brought::Folder(_) | Brought::Other | Brought::Source) => None,
             Err(error) if Fault::of(&error) == Fault::Absent => None,
@@ -351,13 +352,13 @@ impl Folder {
         };
         self.loads += 1;
         let entry = loader.load(&name, fd, meta, ask)?;
-        // The cache compares raw paths, see `replay`.
+        // The cache compares raw paths: see `replay`.
         let is_kept = entry.is_settled && needs_no_escapes(key);
         self.uncached = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
         Ok(Brought::File)
     }
 
-    /// Whether the cache has the present version of a file; `is_astray` is that of [`Loader`].
+    /// Whether the cache holds the present version of a file; for `is_astray` see [`Loader`].
     fn has_current(&mut self, key: &[u8], is_astray: bool, ask: &Ask<'_>) -> bool {
         let loader = Loader { is_astray, ..loader(&self.options, &self.root, self.links) };
         self.cache.find(key).is_some_and(|entry| {
@@ -374,7 +375,7 @@ impl Folder {
         }
     }
 
-    /// Sends a file that another path names, or names it.
+    /// Sends a file that stands in for the requested path, or names it if the request says so.
     fn send_other(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if ask.names_others || ask.indexes.is_some() {
             return FileAnswer::Named(path.relative().to_vec());
@@ -400,13 +401,13 @@ impl Folder {
         })
     }
 
-    /// Compresses the file with the coding that the client takes, if the result can be kept.
+    /// Compresses the file with the coding that the client accepts, if the result can be kept.
     fn make(&mut self, path: &FilePath, ask: &Ask<'_>) {
         if let Some(uncached) = &mut self.uncached {
             return uncached.offer_nothing();
         }
         let loader = loader(&self.options, &self.root, self.links);
-        // Each round makes a form, or finds that it is of no use.
+        // Each round makes a form, or finds out that the coding is of no use.
         while let Some(coding) = self.cache.find(path.relative()).and_then(|entry| entry.lacking(ask)) {
             let change = |entry: &mut Entry| entry.make(coding, &loader, ask);
             if let Some(mut uncached) = self.cache.change(path.relative(), change) {
@@ -430,7 +431,7 @@ impl Folder {
         replies::page(ask, page.as_bytes(), out)
     }
 
-    /// Answers for an absent file: the fallback of a single-page application, the application, or a 404.
+    /// Answers for an absent file: with the fallback of a single-page application, by falling through, or with a 404.
     fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask)) {
             match self.bring(&page, ask) {
@@ -451,7 +452,7 @@ impl Folder {
         NO_FILE.write(out, ask.asked, &ask.identity, &[])
     }
 
-    /// Answers with the operator's page; its own validators stay out, since the client did not ask for it.
+    /// Answers with the operator's page, without its validators: the client did not ask for that page.
     fn not_found_page(&mut self, page: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         if !matches!(self.bring(page, ask), Ok(Brought::File)) {
             return None;

@@ -11,7 +11,7 @@ use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
 use crate::run::sources::Sources;
 
-/// Files of a folder that are kept open, unless the settings say otherwise.
+/// The most files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;
 
 /// The index file of a folder, unless the options say otherwise.
@@ -26,7 +26,7 @@ pub const INDEX: &str = "index.html";
 pub struct Options {
     /// The folder. Nothing outside of it is ever served.
     pub root: PathBuf,
-    /// Name of the index file, which stands for its folder; empty: none does.
+    /// Name of the index file, which stands for its folder; empty if no file stands for a folder.
     pub index: String,
     /// Whether a folder without an index is answered with a listing.
     pub listing: bool,
@@ -34,31 +34,32 @@ pub struct Options {
     pub cache_control: Option<String>,
     /// File beneath the root to send with status 404 if the requested file is absent.
     pub not_found_page: Option<String>,
-    /// File beneath the root to send instead of a 404 when a browser navigates: the request takes HTML, and the last
+    /// File beneath the root to send instead of a 404 when a browser navigates: the request accepts HTML, and the last
     /// segment of its path has no extension. Has precedence over `fall_through`.
     pub spa_fallback: Option<String>,
     /// Whether a request for an absent file goes to the application.
     pub fall_through: bool,
-    /// Whether `name.br`, `name.zst` and `name.gz` are sent instead of `name` where the client takes
-    /// them. A neighbour that is older than the file is not used.
+    /// Whether `name.br`, `name.zst` and `name.gz` are sent instead of `name` to a client that accepts them. A
+    /// neighbour that is older than the file is not used.
     pub precompressed: bool,
-    /// Rules for compressing other files. They are not compressed with a `cache_control` that says `no-transform`.
+    /// Rules for compressing other files. No file is compressed if `cache_control` says `no-transform`.
     pub compressing: Compressing,
-    /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
+    /// Whether symbolic links are followed. A link that leads out of the root never is.
     pub follow_symlinks: bool,
-    /// Files that other routes of the site run. They are treated as absent, and not sent.
+    /// Files that other routes of the site run. This folder treats them as absent.
     pub sources: Vec<Sources>,
     /// Memory for cached files and their heads, which folders may share.
     pub cache_room: Arc<CacheRoom>,
-    /// Longest file that is kept in memory, bytes. A longer one is kept open, and the kernel sends it without a copy,
-    /// for a second system call: from some 7 KB on that takes less time.
+    /// Longest file that is kept in memory, bytes. A longer file is kept open, and the kernel sends it without a copy.
+    /// That needs a second system call, and takes less time from some 7 KB on.
     pub cache_file_bytes_max: u64,
-    /// Files kept open. A file that is deleted meanwhile takes its disk space until it is closed.
+    /// The most files kept open. A file that is deleted meanwhile takes up disk space until it is closed.
     pub open_files_max: usize,
 }
 
 impl Options {
-    /// The defaults for a folder: links not followed, no listing, neighbours used, 32 MiB of cache.
+    /// The defaults for a folder: links are not followed, there is no listing, precompressed neighbours are used, and
+    /// the cache has 32 MiB.
     pub fn new(root: impl Into<PathBuf>) -> Options {
         Options {
             root: root.into(),
@@ -101,13 +102,13 @@ impl Options {
     }
 }
 
-/// Files that stand in for an absent one.
+/// Pages that are sent if the requested file is absent.
 pub(crate) struct Pages {
     pub(crate) not_found: Option<FilePath>,
     pub(crate) spa_fallback: Option<FilePath>,
 }
 
-/// Parses the path of an operator's page, which must be a path that clients can request, because it is the key in the
+/// Parses the path of an operator's page. It must be a path that clients can request, because it is the key in the
 /// cache.
 fn page_path(page: &str) -> io::Result<FilePath> {
     let escaped = page.replace('%', "%25");

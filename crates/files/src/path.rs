@@ -1,17 +1,17 @@
-//! Turns URL paths into names of files: decoded once, brought into normal form, checked against the rules for names.
+//! Turns URL paths into names of files: decoded once, in normal form, and checked by the rules for names.
 //!
-//! Only this module looks inside a path. Its result is the string that the rules have judged and the very string that
-//! the kernel gets: no later step decodes or joins again (CVE-2021-41773 and the "confusion attacks" of 2024 lived
-//! between two such steps).
+//! Only this module looks inside a path. The string that the rules have judged is the very string that the kernel gets:
+//! no later step decodes or joins again. (CVE-2021-41773 and the "confusion attacks" of 2024 came from differences
+//! between two such steps.)
 
 use std::ffi::CString;
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_encode};
 
-/// Bytes to escape in a path that goes into a header field or, quoted, into HTML.
+/// Bytes that are escaped in a path in a header field or in a quoted HTML attribute.
 ///
-/// RFC 3986 section 3.3 allows all other bytes unescaped, and also `&` and `'`, which mean something in HTML.
+/// RFC 3986 section 3.3 allows more bytes unescaped, among them `&` and `'`, which have a meaning in HTML.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -30,22 +30,22 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'/');
 
-/// The one hidden folder that is published, at the top of a site only (RFC 8615).
+/// The one hidden folder that is published, and only at the top of a site (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
-/// Endings, behind the last dot, of names of sources, compared without case.
+/// Endings of source files' names, after the last dot, compared without regard to case.
 const SOURCE_ENDS: &[&[u8]] = &[b"py", b"pyc", b"pyi", b"pyo", b"pyw", b"pyx", b"wsgi"];
 
-/// Endings, behind the last dot, of leftovers of editors and merges; other leftovers end with `~`.
+/// Endings, after the last dot, of files that editors and merges leave behind; others of these files end with `~`.
 const LEFTOVER_ENDS: &[&[u8]] = &[b"bak", b"orig", b"rej", b"save", b"swn", b"swo", b"swp"];
 
-/// Folders of version control and of compiled sources that no leading dot hides.
+/// Folders of version control and of compiled sources whose names do not begin with a dot.
 const REFUSED_NAMES: &[&[u8]] = &[b"__pycache__", b"_darcs", b"cvs", b"rcs", b"sccs"];
 
 /// A path beneath the root, in normal form, that the rules allow.
 ///
-/// Invariant: segments joined by single slashes; none of them empty, `.`, `..` or refused by the
-/// rules; no NUL. Empty for the root itself.
+/// Invariant: segments joined by single slashes. No segment is empty, `.`, `..` or refused by the rules, and none holds
+/// a NUL. Empty for the root itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath {
     relative: Vec<u8>,
@@ -55,21 +55,21 @@ pub struct FilePath {
 /// The reason why a path names no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
-    /// No client that works sends this: answer 400. The sentence says what is wrong.
+    /// No correct client sends this: answer 400. The sentence says what is wrong.
     Malformed(&'static str),
-    /// No such file exists, or it is not published: answer 404 for both alike.
+    /// No such file exists, or it is not published: answer 404 in both cases.
     Unpublished,
 }
 
 impl FilePath {
     /// Reads the raw path of a request, without its mount prefix and without the query.
     ///
-    /// The empty path is left over from a mount without its slash, so it names no folder. Dot segments are resolved as
-    /// RFC 3986 section 5.2.4 says, empty segments vanish as in the file system. An escaped slash is `Unpublished`: no
-    /// file name can hold one. All other bytes except NUL can be in a name, control characters and the backslash only
-    /// when they are escaped: a client that sends a backslash as it is may mean a slash (the URL standard reads it so),
-    /// and one that sends `%5C` does not. A name need not be UTF-8: nothing here or in the kernel decodes overlong
-    /// forms like `%c0%ae`.
+    /// An empty path remains if a mount is requested without its slash, so it names no folder. Dot segments are
+    /// resolved as RFC 3986 section 5.2.4 says, and empty segments vanish as in the file system. An escaped slash is
+    /// `Unpublished`, because no file name can hold a slash. All other bytes except NUL can be in a name. Control
+    /// characters and the backslash must be escaped: a client that sends a plain backslash may mean a slash (the URL
+    /// standard reads it so), but a client that sends `%5C` does not. A name need not be UTF-8: neither this module nor
+    /// the kernel decodes overlong forms like `%c0%ae`.
     ///
     /// # Errors
     ///
@@ -111,25 +111,25 @@ impl FilePath {
         &self.relative
     }
 
-    /// Whether the path ended in a slash, or in a dot segment, and so can only name a folder.
+    /// Whether the path ended in a slash or in a dot segment, and so can name only a folder.
     pub fn names_folder(&self) -> bool {
         self.names_folder
     }
 
-    /// Whether the last segment looks like a file with an extension: `app.js`, not `users/17`.
+    /// Whether the last segment looks like a file with an extension: `app.js` does, `users/17` does not.
     pub fn has_extension(&self) -> bool {
         let last = self.relative.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         memchr::memchr(b'.', last).is_some()
     }
 
-    /// The path as the kernel takes it; `.` for the root.
+    /// The path in the form that the kernel takes; `.` for the root.
     pub fn to_c(&self) -> CString {
         let relative = if self.relative.is_empty() { &b"."[..] } else { &self.relative };
         // A path holds no NUL (see the invariant), so the default is never taken.
         CString::new(relative).unwrap_or_default()
     }
 
-    /// The path of `name` inside this folder, for a name that the operator chose or the folder holds.
+    /// The path of `name` inside this folder; the operator has chosen the name, or it was found in the folder.
     pub(crate) fn join(&self, name: &[u8]) -> FilePath {
         let mut relative = self.relative.clone();
         if !relative.is_empty() {
@@ -140,7 +140,7 @@ impl FilePath {
     }
 }
 
-/// Whether a file or folder of this name is published: not hidden, no source, no leftover of an editor.
+/// Whether a file or folder of this name is published: the name is not hidden, no source's, and no editor's leftover.
 ///
 /// Rule 44. [`FilePath::parse`] makes an exception for the top-level folder `.well-known`.
 pub fn is_published(name: &[u8]) -> bool {
@@ -148,7 +148,8 @@ pub fn is_published(name: &[u8]) -> bool {
     is_meant_with(name, end) && !is_one_of(end, SOURCE_ENDS)
 }
 
-/// Whether a program of this name may be run: not hidden, no leftover of an editor. Sources are run, and not shown.
+/// Whether a program of this name may be run: not hidden, and no editor's leftover. Sources may be run, although they
+/// are not sent.
 pub fn is_meant(name: &[u8]) -> bool {
     is_meant_with(name, end_of(name))
 }
@@ -167,7 +168,7 @@ fn is_meant_with(name: &[u8], end: Option<&[u8]>) -> bool {
         && !REFUSED_NAMES.iter().any(is_refused)
 }
 
-/// The extension of a name: the part behind its last dot.
+/// The extension of a name: the part after its last dot.
 fn end_of(name: &[u8]) -> Option<&[u8]> {
     memchr::memrchr(b'.', name).map(|dot| &name[dot + 1..])
 }
@@ -178,12 +179,12 @@ fn is_one_of(end: Option<&[u8]>, ends: &[&[u8]]) -> bool {
     })
 }
 
-/// Whether a path can stand in a request as it is, and means itself there.
+/// Whether a path can stand in a request without escapes and then means itself.
 pub(crate) fn needs_no_escapes(path: &[u8]) -> bool {
     !path.iter().any(|&byte| byte == b'%' || must_be_escaped(byte))
 }
 
-/// Whether [`FilePath::parse`] takes a byte only as an escape.
+/// Whether [`FilePath::parse`] accepts a byte only in its escaped form.
 fn must_be_escaped(byte: u8) -> bool {
     byte.is_ascii_control() || byte == b'\\'
 }
@@ -204,7 +205,7 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Appends one segment to `out`, its escapes decoded, and refuses bytes that no file name can hold.
+/// Appends one segment to `out` with its escapes decoded, and refuses bytes that no file name can hold.
 fn decode(segment: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
     let mut rest = segment.iter();
     while let Some(&byte) = rest.next() {

@@ -1,4 +1,4 @@
-//! Files that are compressed when a client first takes a coding of them.
+//! Files are compressed when a client first accepts a coding for them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ const GZIP: &str = "Accept-Encoding: gzip";
 
 #[test]
 fn a_file_is_compressed_once() {
-    // The first size fits into memory, the second does not.
+    // The first text fits into memory, the second does not.
     for lines in [50, 2000] {
         let folder = TempFolder::with(&[("a.js", &text(lines))]);
         let mut client = folder.client_with(compressing);
@@ -74,7 +74,7 @@ fn conditions_and_ranges() {
     let of_file = part("");
     assert_eq!((206, &text(50)[..5]), of_file.brief());
     assert_eq!((None, Some("Accept-Encoding")), (of_file.field("content-encoding"), of_file.field("vary")));
-    // A download that began with the compressed form must not be continued with the file.
+    // A download that began in the compressed form must not be continued with bytes of the plain file.
     assert_eq!((200, text(50).as_str()), part(&format!("\r\nIf-Range: {}", tags[1])).brief());
     let fresh = client.get_with("/a.css", "Accept-Encoding: identity;q=0, br");
     assert_eq!((200, Some("br")), (fresh.status, fresh.field("content-encoding")));
@@ -105,7 +105,7 @@ fn what_was_compressed_beforehand_wins() {
     assert_eq!((Some("gzip"), "beforehand"), (both.field("content-encoding"), both.text()));
     let br = client.get_with("/a.txt", "Accept-Encoding: br");
     assert_eq!(Some("br"), br.field("content-encoding"));
-    // A second after the neighbour is gone, the file itself is compressed.
+    // One second after the neighbour is gone, the file itself is compressed.
     std::fs::remove_file(folder.path("a.txt.gz")).unwrap();
     client.pass_seconds(1);
     client.warm("/a.txt");
@@ -133,7 +133,7 @@ fn files_that_are_left_alone() {
         client.warm(path);
         check(&mut client, path, None);
     }
-    // Bytes that do not get smaller, and results that cannot be kept.
+    // First bytes that do not get smaller, then results that cannot be kept.
     client.warm("/random.txt");
     for _ in 0..2 {
         check(&mut client, "/random.txt", Some("Accept-Encoding"));

@@ -13,7 +13,7 @@ use adyton_http::Identity;
 use adyton_http1::{Head, Limits};
 use support::TempFolder;
 
-/// The date of the file: one second after `BEFORE`, one before `AFTER`.
+/// The date of the file: one second after `BEFORE`, and one second before `AFTER`.
 const SAME: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
 const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
@@ -34,7 +34,7 @@ fn conditions_come_in_the_order_of_the_rfc() {
         ("If-Match: TAGx", 200),
         ("If-Match: x", 412),
         ("If-Match: \"x\"\r\nIf-Match: TAG", 200),
-        // If-Unmodified-Since counts only without If-Match.
+        // If-Unmodified-Since is evaluated only without If-Match.
         ("If-Unmodified-Since: SAME", 200),
         ("If-Unmodified-Since: AFTER", 200),
         ("If-Unmodified-Since: BEFORE", 412),
@@ -49,7 +49,7 @@ fn conditions_come_in_the_order_of_the_rfc() {
         ("If-None-Match: \"x\"\r\nIf-None-Match: TAG", 304),
         ("If-None-Match: w/TAG", 200),
         ("If-None-Match: \"unfinished, TAG", 200),
-        // If-Modified-Since counts only without If-None-Match.
+        // If-Modified-Since is evaluated only without If-None-Match.
         ("If-Modified-Since: SAME", 304),
         ("If-Modified-Since: AFTER", 304),
         ("If-Modified-Since: BEFORE", 200),
@@ -57,7 +57,7 @@ fn conditions_come_in_the_order_of_the_rfc() {
         ("If-Modified-Since: Sun Nov  6 08:49:37 1994", 304),
         ("If-Modified-Since: 784111777", 200),
         ("If-None-Match: \"x\"\r\nIf-Modified-Since: AFTER", 200),
-        // The conditions of the first group take precedence.
+        // If-Match and If-Unmodified-Since take precedence over If-None-Match and If-Modified-Since.
         ("If-Match: \"x\"\r\nIf-None-Match: TAG", 412),
         ("If-Match: TAG\r\nIf-None-Match: TAG", 304),
         ("If-Unmodified-Since: BEFORE\r\nIf-Modified-Since: AFTER", 412),
@@ -116,17 +116,21 @@ fn if_range_compares_strongly() {
 
         assert_eq!(status, client.get_with("/a.txt", &line).status, "{value}");
     }
-    assert_eq!(200, client.get_with("/a.txt", "If-Range: \"x\"").status, "nothing without Range");
+    assert_eq!(
+        200,
+        client.get_with("/a.txt", "If-Range: \"x\"").status,
+        "If-Range has no effect without Range"
+    );
 
-    // A date that lies in the second of the file's own change says nothing (RFC 9110 section 8.8.2.2).
+    // A date in the same second as the file's own change proves nothing (RFC 9110 section 8.8.2.2).
     client.date = SAME.to_owned();
     let line = format!("If-Range: {SAME}\r\nRange: bytes=0-1");
 
     assert_eq!(200, client.get_with("/a.txt", &line).status);
 }
 
-/// A file whose date lies in the future counts as modified now (RFC 9110 section 8.8.2.1), and conditions are about the
-/// date that is sent.
+/// A file whose date is in the future counts as modified now (RFC 9110 section 8.8.2.1), and conditions refer to the
+/// date that was sent.
 #[test]
 fn a_date_in_the_future_is_now() {
     let folder = TempFolder::with(&[("future.txt", "12345")]);
@@ -142,7 +146,7 @@ fn a_date_in_the_future_is_now() {
         for (line, status) in [
             (format!("If-Modified-Since: {now}"), 304),
             (format!("If-Unmodified-Since: {now}"), 200),
-            // A condition about a time in the future says nothing.
+            // A date in the future is ignored in a condition.
             ("If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT".to_owned(), 200),
             (format!("If-Modified-Since: {SAME}"), 200),
             (format!("If-Unmodified-Since: {SAME}"), 412),
@@ -151,7 +155,7 @@ fn a_date_in_the_future_is_now() {
         ] {
             assert_eq!(status, client.get_with("/future.txt", &line).status, "{round}: {line}");
         }
-        // A date that was sent a while ago says nothing about now.
+        // The date of an earlier answer does not match once the clock has moved on.
         client.pass_seconds(5);
         for (line, status) in [("If-Modified-Since", 200), ("If-Unmodified-Since", 412)] {
             let line = format!("{line}: {now}");
@@ -163,7 +167,7 @@ fn a_date_in_the_future_is_now() {
     assert_eq!(tags[0], tags[1]);
 }
 
-/// Answers with `answer_file`, as for a handler that returns a path.
+/// Answers with `answer_file`, as the server does for a handler that returns a path.
 fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<(u16, String), String> {
     let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n");
     let mut head = Head::new();

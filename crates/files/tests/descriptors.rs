@@ -1,6 +1,6 @@
-//! A process that runs out of descriptors serves on.
+//! A process that has run out of descriptors still serves files.
 //!
-//! The test has a file of its own, because the limit is the process's.
+//! The test has a file of its own, because the limit of descriptors belongs to the whole process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -26,10 +26,10 @@ fn files_kept_open_make_room_when_descriptors_run_out() {
     let held = use_up_descriptors();
 
     assert_eq!((200, "a"), client.get("/a.txt").brief());
-    assert_eq!(0, client.site.counts().open_files, "given up for it");
+    assert_eq!(0, client.site.counts().open_files, "the cached file was closed to free a descriptor");
     let more = use_up_descriptors();
-    assert!(!more.is_empty(), "the descriptor is free again");
-    assert_eq!(503, client.get("/b.txt").status, "nothing left to give up");
+    assert!(!more.is_empty(), "a.txt was closed after its answer");
+    assert_eq!(503, client.get("/b.txt").status, "no cached file is left to close");
     drop((held, more));
 
     assert_eq!((200, "b"), client.get("/b.txt").brief());

@@ -1,4 +1,4 @@
-//! Nothing but regular files beneath the root is ever served: rules 43 and 44.
+//! Only regular files beneath the root are ever served: rules 43 and 44.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 
 use support::{TempFolder, make_fifo};
 
-/// A folder with links of all kinds and a secret beside it.
+/// Makes a folder with links of all kinds, and a secret beside the folder.
 fn folder_with_links() -> TempFolder {
     let folder = TempFolder::with(&[("real/a.txt", "inside"), ("index.html", "top")]);
     let secret = folder.outside().join("secret.txt");
@@ -95,7 +95,7 @@ fn a_link_that_turns_outside_is_noticed() {
     fs::remove_file(folder.path("inside")).unwrap();
     symlink("../beside", folder.path("inside")).unwrap();
 
-    assert_eq!(404, client.get("/inside/a.txt").status, "a link in the middle");
+    assert_eq!(404, client.get("/inside/a.txt").status, "a link in the middle of the path is refused");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_fifo_a_socket_and_a_device_are_not_served_and_do_not_hang() {
     let listing = client.get("/");
 
     assert!(!listing.text().contains("fifo") && !listing.text().contains("socket"), "{}", listing.text());
-    // A FIFO is not sent as an index either: the listing comes instead.
+    // A FIFO is not sent as an index either: the listing is sent instead.
     let mut client = folder.client_with(|options| (options.index, options.listing) = ("fifo".into(), true));
     assert_eq!(200, client.get("/").status);
 }
@@ -120,7 +120,7 @@ fn what_may_not_be_read_is_403() {
     let folder = TempFolder::with(&[("a.txt", "a")]);
     fs::set_permissions(folder.path("a.txt"), fs::Permissions::from_mode(0o000)).unwrap();
     let mut client = folder.client();
-    // Root may read every file.
+    // Root may read every file, so the expected status depends on the user.
     let expected = if fs::read(folder.path("a.txt")).is_ok() { 200 } else { 403 };
 
     assert_eq!(expected, client.get("/a.txt").status);

@@ -1,4 +1,4 @@
-//! The cache is never stale, and never larger than it may be.
+//! The cache never sends stale content, and never grows beyond its limits.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -51,7 +51,7 @@ const CHANGES: [(&str, Change, (u16, &str)); 9] = [
         (200, "o"),
     ),
     (
-        "renamed over, of the same length and mtime",
+        "replaced by a rename, with the same length and mtime",
         |folder| {
             folder.write("b.txt", "new");
             folder.set_modified("b.txt", 1_000_000_000, 0);
@@ -134,7 +134,11 @@ fn requests_that_arrive_together_share_one_look() {
     client.arrive_together = true;
     folder.write("a.txt", "two");
 
-    assert_eq!((200, "one"), client.get("/a.txt").brief(), "looked at with the request before");
+    assert_eq!(
+        (200, "one"),
+        client.get("/a.txt").brief(),
+        "the check of the request before counts for this one, too"
+    );
     client.arrive_together = false;
     assert_eq!((200, "two"), client.get("/a.txt").brief());
 }
@@ -164,21 +168,21 @@ fn neighbours_that_come_change_and_go_are_noticed() {
 
     folder.write("a.txt.gz", "zip1");
     client.pass_seconds(1);
-    assert_eq!("zip1", brief(&mut client), "new: noticed when the second changes");
+    assert_eq!("zip1", brief(&mut client), "a new neighbour is noticed when the second changes");
     client.warm("/a.txt");
     assert_eq!("zip1", brief(&mut client));
     folder.write("a.txt.gz", "zip2");
-    assert_eq!("zip2", brief(&mut client), "changed: noticed at once, since it is what is sent");
+    assert_eq!("zip2", brief(&mut client), "a changed neighbour is noticed at once, because it is sent");
     client.warm("/a.txt");
     folder.write("a.txt", "newer");
     folder.set_modified("a.txt", 4_000_000_000, 0);
-    assert_eq!("newer", brief(&mut client), "older than the file now: noticed at once");
+    assert_eq!("newer", brief(&mut client), "a neighbour older than the file is noticed at once");
 
     folder.set_modified("a.txt", 1_000_000_000, 0);
     client.warm("/a.txt");
     assert_eq!("zip2", brief(&mut client));
     fs::remove_file(folder.path("a.txt.gz")).unwrap();
-    assert_eq!("newer", brief(&mut client), "gone: noticed at once");
+    assert_eq!("newer", brief(&mut client), "a removed neighbour is noticed at once");
     client.pass_seconds(1);
     assert_eq!(None, client.get("/a.txt").field("vary"));
 }
@@ -230,9 +234,13 @@ fn a_root_that_is_swapped_shows_in_the_next_answer() {
         fs::rename(folder.root(), folder.outside().join("previous")).unwrap();
 
         for path in ["/a.txt", "/a.txt", "/gone.txt"] {
-            assert_eq!((200, "old"), client.get(path).brief(), "between two renames the old one serves on");
+            assert_eq!(
+                (200, "old"),
+                client.get(path).brief(),
+                "between two renames the old folder is still served"
+            );
         }
-        assert_eq!(loads, client.site.counts().loads, "and so does the cache");
+        assert_eq!(loads, client.site.counts().loads, "between two renames the cache is still used");
         fs::rename(&new, folder.root()).unwrap();
 
         for path in ["/a.txt", "/more.txt", "/large.bin"] {
@@ -305,11 +313,16 @@ fn the_cache_keeps_within_its_bytes() {
         let loads = client.site.counts().loads;
         client.get("/7.txt");
 
-        assert_eq!(loads, client.site.counts().loads, "what is read often survives what is read once");
+        assert_eq!(
+            loads,
+            client.site.counts().loads,
+            "files that are read often survive files that are read once"
+        );
     }
 }
 
-/// Folders share the memory: one alone has it all, and gives an equal part to another that wants it.
+/// Folders share the memory. One folder alone takes all of it, and gives an equal part to another folder that wants
+/// memory.
 #[test]
 fn folders_share_the_memory() {
     let folder = TempFolder::with(&[]);
@@ -343,7 +356,7 @@ fn folders_share_the_memory() {
     for n in 0..200 {
         other.get(&format!("/{n}.txt"));
     }
-    assert!(other.site.counts().bytes > 90_000, "a folder that is served no more leaves its part");
+    assert!(other.site.counts().bytes > 90_000, "a folder that is no longer served leaves its part");
 }
 
 #[test]
@@ -354,7 +367,7 @@ fn the_cache_keeps_few_files_open() {
     }
     let mut client = folder.client_with(|options| options.open_files_max = 4);
     client.warm("/0.bin");
-    // A file is kept only some time after its last change: this one is the youngest.
+    // A file is cached only some time after its last change, and this file was changed last.
     client.warm("/19.bin");
     for n in (0..20).chain(0..20) {
         assert_eq!(200, client.get(&format!("/{n}.bin")).status);

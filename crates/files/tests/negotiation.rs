@@ -1,4 +1,4 @@
-//! Precompressed neighbours: rule 47.
+//! Precompressed neighbours are sent by the rules of negotiation: rule 47.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -64,9 +64,9 @@ fn each_form_has_its_own_tag_and_all_vary() {
         assert_eq!((406, Some("Accept-Encoding")), (refused.status, refused.field("vary")));
         client.warm("/a.js");
     }
-    assert_eq!((200, "identity"), client.get("/a.js").brief(), "nothing said");
+    assert_eq!((200, "identity"), client.get("/a.js").brief(), "the request has no Accept-Encoding");
     let compressed = client.get("/a.js.gz");
-    assert_eq!(Some("application/gzip"), compressed.field("content-type"), "asked for by its own name");
+    assert_eq!(Some("application/gzip"), compressed.field("content-type"), "the neighbour has its own type");
     assert_eq!((None, None), (compressed.field("content-encoding"), compressed.field("vary")));
 }
 
@@ -85,14 +85,18 @@ fn a_neighbour_must_be_usable() {
     let line = "Accept-Encoding: br, gzip";
 
     let reply = client.get_with("/old.css", line);
-    assert_eq!((200, "new"), reply.brief(), "older than the file");
+    assert_eq!((200, "new"), reply.brief(), "the neighbour is older than the file");
     assert_eq!(None, reply.field("vary"));
-    assert_eq!(404, client.get_with("/only.css", line).status, "no file of which it is a form");
-    assert_eq!((200, "file"), client.get_with("/folder.css", line).brief(), "a folder, and a link");
+    assert_eq!(404, client.get_with("/only.css", line).status, "the neighbour has no file beside it");
+    assert_eq!(
+        (200, "file"),
+        client.get_with("/folder.css", line).brief(),
+        "the neighbours are a folder and a link"
+    );
     let refused = client.get_with("/old.css", "Accept-Encoding: identity;q=0").status;
-    assert_eq!(406, refused, "refused in the only form that there is (rule 47)");
+    assert_eq!(406, refused, "the request refuses the only form that the file has (rule 47)");
 
     let mut client = folder.client_with(|options| options.precompressed = false);
     folder.set_modified("old.css.br", 4_000_000_000, 0);
-    assert_eq!((200, "new"), client.get_with("/old.css", line).brief(), "switched off");
+    assert_eq!((200, "new"), client.get_with("/old.css", line).brief(), "neighbours are switched off");
 }

@@ -1,4 +1,4 @@
-//! Paths of requests, turned into names of files: rule 43.
+//! Paths of requests are turned into names of files: rule 43.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ mod support;
 use adyton_files::path::{FilePath, PathError, is_published};
 use support::{Random, TempFolder};
 
-/// UTF-8 as it is, and other bytes in hexadecimal digits.
+/// Shows UTF-8 as it is, and other bytes in hexadecimal digits.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -17,7 +17,7 @@ fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// The result of parsing a path: the relative path with a slash behind a folder, or a status.
+/// The result of parsing a path: the relative path, with a slash at its end if it names a folder; or a status.
 fn read(raw: &[u8]) -> Result<String, u16> {
     match FilePath::parse(raw) {
         Ok(path) => {
@@ -39,7 +39,7 @@ fn paths_are_decoded_once_and_brought_into_normal_form() {
         ("/a/", Ok("a/")),
         ("/a/b.html", Ok("a/b.html")),
         ("//a///b//", Ok("a/b/")),
-        // Escapes, decoded once.
+        // Escapes are decoded once.
         ("/a%20b", Ok("a b")),
         ("/%61", Ok("a")),
         ("/%C3%A9", Ok("é")),
@@ -70,7 +70,7 @@ fn paths_are_decoded_once_and_brought_into_normal_form() {
         ("//../a", Err(400)),
         ("/..a", Err(404)),
         ("/a..", Ok("a..")),
-        // Slashes in disguise, and bytes that no name should hold.
+        // Escaped slashes, and bytes that no name should hold.
         ("/a%2Fb", Err(404)),
         ("/..%2f..%2fetc/passwd", Err(404)),
         ("/a\\b", Err(400)),
@@ -84,13 +84,13 @@ fn paths_are_decoded_once_and_brought_into_normal_form() {
         ("/a%0D%0AX: y", Ok("a\r\nX: y")),
         ("/a\x7f", Err(400)),
         ("/a%7f", Ok("a\x7f")),
-        // Bytes that are not UTF-8 are a name as well; overlong forms of the dot and the slash are neither dot nor
+        // Bytes that are not UTF-8 can be in a name, too; overlong forms of the dot and the slash are neither dot nor
         // slash.
         ("/%ff", Ok("<ff>")),
         ("/%c0%ae%c0%ae/a", Ok("<c0><ae><c0><ae>/a")),
         ("/%c0%af", Ok("<c0><af>")),
         ("/%C3/%A9", Ok("<c3>/<a9>")),
-        // Names that the rules refuse are refused after decoding, and only if they remain.
+        // Names that the rules refuse are refused after decoding, but only if dot segments have not removed them.
         ("/a/%2egit/b", Err(404)),
         ("/.git/../a", Ok("a")),
         ("/app%2epy", Err(404)),
@@ -184,7 +184,7 @@ fn files_are_found_under_every_spelling_of_their_name() {
             assert_eq!((200, "content"), client.get(path).brief(), "{path}");
         }
     }
-    // The raw path equals the file's name, but its escapes mean another one.
+    // The raw path equals the name of one file, but its decoded form is the name of another.
     folder.write("x%20y", "escaped");
     folder.write("x y", "blank");
     folder.write("later.txt", "");
@@ -199,6 +199,6 @@ fn files_are_found_under_every_spelling_of_their_name() {
     for path in ["/..a.txt", "/%ff", "/x%2fy", "/%252e%252e/x"] {
         assert_eq!(404, client.get(path).status, "{path}");
     }
-    assert_eq!(404, client.get(&format!("/{}", "n".repeat(300))).status, "a name too long");
-    assert_eq!(404, client.get(&format!("/{}", "n/".repeat(3000))).status, "a path too long");
+    assert_eq!(404, client.get(&format!("/{}", "n".repeat(300))).status, "the name is too long");
+    assert_eq!(404, client.get(&format!("/{}", "n/".repeat(3000))).status, "the path is too long");
 }

@@ -1,4 +1,4 @@
-//! The program that a path names; no path names one that clients may not run.
+//! A path finds the program that it names, but never one that clients may not run.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
 
@@ -33,7 +33,7 @@ impl Drop for Place {
     }
 }
 
-/// The program, relative to `place`, and the rest of the path; or the status.
+/// Finds a program; returns its path relative to `place` and the rest of the path, or the status.
 fn find(programs: &Programs, place: &Path, path: &str) -> Result<(String, String), u16> {
     let found = programs.find(path.as_bytes()).map_err(|missing| missing.status)?;
     let program = PathBuf::from(String::from_utf8(found.path).unwrap());
@@ -107,10 +107,14 @@ fn interpreters_by_the_end_of_the_name() {
     let found = programs.find(b"/a.pl/x").unwrap();
     assert_eq!(Some(PathBuf::from("/usr/bin/perl")), found.interpreter);
     assert_eq!(5, found.name_bytes);
-    assert_eq!(Err(403), find(&programs, &place.0, "/b.sh"), "it is not one of those that are run");
+    assert_eq!(
+        Err(403),
+        find(&programs, &place.0, "/b.sh"),
+        "an executable file without a listed ending is not run"
+    );
 }
 
-/// A deployment may put another folder at the path, or make it later.
+/// A deployment may put another folder at the path, or make the folder after the start.
 #[test]
 fn another_folder() {
     let place = Place::new("another");

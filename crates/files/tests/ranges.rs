@@ -1,4 +1,4 @@
-//! Ranges: rule 46.
+//! Ranges of files are parsed and answered: rule 46.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ fn one_range() {
         ("bytes=8-100", 206, "89", "bytes 8-9/10"),
         ("bytes=9-99999999999999999999999999", 206, "9", "bytes 9-9/10"),
         ("bytes= 2-4 ,", 206, "234", "bytes 2-4/10"),
-        // Ranges that are merged, or the only one that can be satisfied.
+        // Ranges that are merged, or of which only one can be satisfied.
         ("bytes=0-1,2-3", 206, "0123", "bytes 0-3/10"),
         ("bytes=4-6,0-4", 206, "0123456", "bytes 0-6/10"),
         ("bytes=2-4,50-60", 206, "234", "bytes 2-4/10"),
@@ -65,7 +65,11 @@ fn one_range() {
         }
         let head = client.ask("HEAD /a.txt HTTP/1.1\r\nRange: bytes=0-1\r\n");
         assert_eq!((200, Some("10")), (head.status, head.field("content-length")), "only GET has ranges");
-        assert_eq!(200, client.get_with("/empty", "Range: bytes=0-").status, "nothing to take a part of");
+        assert_eq!(
+            200,
+            client.get_with("/empty", "Range: bytes=0-").status,
+            "an empty file has no part to ask for"
+        );
         client.warm("/a.txt");
     }
 }
@@ -91,7 +95,7 @@ fn parts(reply: &Reply) -> Vec<(String, String)> {
     let separator = format!("\r\n--{boundary}\r\n");
     let mut pieces = text.split(&separator);
 
-    assert_eq!(Some(""), pieces.next(), "nothing before the first part");
+    assert_eq!(Some(""), pieces.next(), "no bytes before the first part");
     pieces
         .map(|piece| {
             let (head, body) = piece.split_once("\r\n\r\n").expect("a head");
@@ -126,7 +130,11 @@ fn several_ranges_in_memory_and_from_a_file() {
     }
     let boundary = |reply: Reply| reply.field("content-type").unwrap().to_owned();
     let first = boundary(client.get_with("/small.txt", "Range: bytes=0-0,2-2"));
-    assert_ne!(first, boundary(client.get_with("/small.txt", "Range: bytes=0-0,2-2")), "not to be guessed");
+    assert_ne!(
+        first,
+        boundary(client.get_with("/small.txt", "Range: bytes=0-0,2-2")),
+        "the boundary differs"
+    );
 }
 
 /// A reference implementation of `parse`: one flag per byte of the file.

@@ -1,4 +1,4 @@
-//! The script that a path names; no path names one that clients may not run.
+//! A path finds the script that it names, but never one that clients may not run.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
 
@@ -31,7 +31,7 @@ impl Drop for Place {
     }
 }
 
-/// The result of a path: the file, and the rest of the path for it.
+/// The result for a path: the file, and the rest of the path, which the script gets; or why there is none.
 #[derive(Debug, PartialEq)]
 enum Found {
     File(String, String),
@@ -93,7 +93,7 @@ fn files_on_the_way() {
         for scripts in [&refusing, &following] {
             assert_eq!(expected, find(scripts, path), "{path:?}");
             assert!(!path.contains('\0') || scripts.guess(path.as_bytes()).is_none());
-            // A guess without a look at the disk is right, unless a folder has the name of a script.
+            // A guess, which does not look at the disk, is right unless a folder has the name of a script.
             if let Some(guess) = scripts.guess(path.as_bytes())
                 && let Found::File(found, _) = &expected
                 && !path.starts_with("/deep")
@@ -106,7 +106,7 @@ fn files_on_the_way() {
     assert_eq!(file("link.py", "/x"), find(&following, "/link.py/x"));
 }
 
-/// A version is recognised by the time of the last write and by the file itself, not by its permissions.
+/// A version depends on the file itself and on the time of its last write, not on its permissions.
 #[test]
 fn versions() {
     let place = Place::new("versions", &["a.py"]);

@@ -1,4 +1,4 @@
-//! Answers to requests for a file, a folder or nothing: rules 44 and 48 and the options.
+//! Answers to requests for a file, a folder or an absent path: rules 44 and 48, and the options.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -78,9 +78,9 @@ fn folders_have_a_slash_an_index_or_nothing() {
         assert_eq!((200, "docs"), client.get("/docs/").brief(), "{round}");
         assert_eq!((200, "docs"), client.get("/img/../docs/./").brief(), "{round}");
         assert_eq!((200, "docs"), client.get("/docs/index.html?x=1").brief(), "{round}");
-        assert_eq!(404, client.get("/docs/index.html/").status, "{round}: a file is no folder");
+        assert_eq!(404, client.get("/docs/index.html/").status, "{round}: a file is not a folder");
         assert_eq!(404, client.get("/img/").status, "{round}");
-        assert_eq!(404, client.get("/img").status, "{round}: no redirect to a 404");
+        assert_eq!(404, client.get("/img").status, "{round}: a path is not redirected to a 404");
         client.warm("/");
         client.warm("/docs/");
     }
@@ -118,7 +118,7 @@ fn a_redirect_never_leads_to_another_host() {
             assert_eq!(400, reply.status, "{target}");
         }
     }
-    // An absolute-form target with an empty path is the root.
+    // A target in absolute form with an empty path means the root.
     assert_eq!(404, client.get("http://example").status);
 }
 
@@ -133,7 +133,11 @@ fn a_mount_keeps_its_prefix() {
     assert_eq!((200, "top"), client.get("/static/").brief());
     assert_eq!(Some("/static/"), client.get("/static").field("location"));
     assert_eq!(Some("/static/docs/?q"), client.get("/static/docs?q").field("location"));
-    assert_eq!(400, client.get("/static/../docs/a.txt").status, "not even into the prefix");
+    assert_eq!(
+        400,
+        client.get("/static/../docs/a.txt").status,
+        "dot segments must not even enter the prefix"
+    );
 }
 
 #[test]
@@ -223,9 +227,13 @@ fn a_listing_is_sorted_and_escaped() {
         rows[3].contains("<a href=\"./b.txt\">b.txt</a></td><td>3 B</td><td>06 Nov 1994 08:49</td>"),
         "{page}"
     );
-    assert_eq!(4, rows.len(), "no link: {page}");
+    assert_eq!(4, rows.len(), "a link is not shown: {page}");
     assert!(client.get("/zoo/").text().contains("<a href=\"../\">../</a>"));
-    assert_eq!(200, client.get("/%3Ci%3E%26%22%27%3F%23%25.txt").status, "its own links work");
+    assert_eq!(
+        200,
+        client.get("/%3Ci%3E%26%22%27%3F%23%25.txt").status,
+        "links of the listing lead to their files"
+    );
 
     let mut client = folder.client_with(|options| (options.listing, options.follow_symlinks) = (true, true));
     assert!(client.get("/").text().contains("./link.txt"), "a link that is followed is shown");
@@ -244,7 +252,7 @@ fn a_listing_says_when_it_is_empty_or_cut() {
     let reply = client.get("/many/");
 
     assert!(reply.text().contains("more names"));
-    assert_eq!(NAMES_MAX + 1, reply.text().matches("<tr><td>").count(), "and the row of the parent");
+    assert_eq!(NAMES_MAX + 1, reply.text().matches("<tr><td>").count(), "one row more is the parent's");
 }
 
 #[test]
@@ -259,7 +267,7 @@ fn a_page_for_what_is_not_there() {
             assert_eq!((None, None), (reply.field("etag"), reply.field("last-modified")));
             assert_eq!(Some("text/html; charset=utf-8"), reply.field("content-type"));
         }
-        assert_eq!(200, client.get("/errors/404.html").status, "asked for by its own name");
+        assert_eq!(200, client.get("/errors/404.html").status, "the page is requested by its own path");
         client.warm("/errors/404.html");
     }
     std::fs::remove_file(folder.path("errors/404.html")).unwrap();
@@ -296,7 +304,7 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
     assert_eq!(405, client.ask("POST /users/17 HTTP/1.1\r\n").status);
 }
 
-/// Callers may know better than the cache: beneath a link in the place of a folder, nothing is found.
+/// A path that the caller says is absent gets a 404, even if the cache holds its file.
 #[test]
 fn what_the_caller_has_not_found_is_not_there() {
     let folder = TempFolder::with(&[
@@ -328,7 +336,7 @@ fn what_the_caller_has_not_found_is_not_there() {
     assert!(client.get("/a/b.txt").fell_through);
 }
 
-/// The count tells whether an answer has opened something; `forget` makes all files be opened anew.
+/// The count tells whether an answer opened something; after `forget`, all files are opened anew.
 #[test]
 fn what_is_opened_is_counted() {
     let folder = TempFolder::with(&[("a/index.html", "index"), ("b.txt", "b")]);
@@ -338,7 +346,7 @@ fn what_is_opened_is_counted() {
     assert_eq!((200, "b"), client.get("/b.txt").brief());
     assert_eq!(opened, client.site.opened(), "from memory");
     assert_eq!(301, client.get("/a").status);
-    assert!(client.site.opened() > opened, "a folder is opened, too");
+    assert!(client.site.opened() > opened, "an answer with a folder opens the folder");
     let opened = client.site.opened();
     client.site.forget();
     assert_eq!((200, "b"), client.get("/b.txt").brief());
@@ -382,7 +390,7 @@ fn cache_control_is_on_files_and_not_on_errors() {
     }
 }
 
-/// A change that spoils the options.
+/// Spoils one of the options.
 type Change = fn(&mut Options);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files that another route runs are treated as absent, whichever path leads to them.
+//! Files that another route runs are treated as absent, by whichever path they are requested.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use adyton_files::{Options, Sources};
 use support::TempFolder;
 
-/// A folder with a script in `cgi`, and with other names that end like those of scripts.
+/// Makes a folder with a script in `cgi`, and with other files whose names end like those of scripts.
 fn folder() -> TempFolder {
     let folder = TempFolder::with(&[
         ("cgi/run", "source"),
@@ -57,7 +57,7 @@ fn by_mode_and_by_name() {
     }
     client.warm("/cgi/note");
     fs::set_permissions(folder.path("cgi/note"), Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(404, client.get("/cgi/note").status, "it is executable by now");
+    assert_eq!(404, client.get("/cgi/note").status, "the file is executable by now");
     assert_eq!(404, client.get_with("/cgi/note", "Accept-Encoding: gzip").status);
 }
 
@@ -100,7 +100,7 @@ fn what_stands_for_them() {
     let html = "Accept: text/html";
     assert_eq!(404, client.get_with("/none", html).status);
     assert_eq!(404, client.get("/").status);
-    // Callers that ask for names get them: another route may run these files.
+    // Callers that ask for names get the names of these files, too: another route may run them.
     client.names_others = true;
     assert_eq!((0, "a.pl"), client.get_with("/none", html).brief());
     assert_eq!((0, "a.pl"), client.get("/").brief());

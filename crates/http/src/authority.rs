@@ -1,8 +1,8 @@
-//! The authority of a request: a host and perhaps a port.
+//! The authority of a request: a host and, optionally, a port.
 
 use crate::bytes::is_reg_name_byte;
 
-/// An authority that is well-formed, by what it holds besides the host.
+/// The form of a well-formed authority: a host, with or without a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
     /// A host alone.
@@ -11,10 +11,10 @@ pub enum Authority {
     HostAndPort,
 }
 
-/// Reads `host [ ":" port ]` of RFC 9110 section 7.2; `None` when it is anything else.
+/// Reads `host [ ":" port ]` of RFC 9110 section 7.2; `None` if `authority` has another form.
 ///
-/// Stricter than RFC 3986 section 3.2: no user information, nothing empty, no comma (a proxy joins two Host
-/// fields with one), no `IPvFuture`, no port above 65535.
+/// Stricter than RFC 3986 section 3.2: no user information, no empty host, no comma (a proxy may join two Host fields
+/// with a comma), no `IPvFuture`, no port above 65535.
 pub fn read(authority: &[u8]) -> Option<Authority> {
     let port = match authority {
         [b'[', rest @ ..] => behind_ipv6(rest)?,
@@ -27,7 +27,7 @@ pub fn read(authority: &[u8]) -> Option<Authority> {
     }
 }
 
-/// Returns the rest of `authority` behind the name or the IPv4 address at its start.
+/// Returns the rest of `authority` after the name or the IPv4 address at its start.
 fn behind_name(authority: &[u8]) -> Option<&[u8]> {
     let mut rest = authority;
     loop {
@@ -40,7 +40,7 @@ fn behind_name(authority: &[u8]) -> Option<&[u8]> {
     (rest.len() < authority.len()).then_some(rest)
 }
 
-/// Returns the rest of `bytes` behind the `address "]"` at their start.
+/// Returns the rest of `bytes` after the `address "]"` at its start.
 fn behind_ipv6(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.iter().position(|&byte| byte == b']')?;
     let (address, rest) = bytes.split_at(end);
@@ -49,8 +49,7 @@ fn behind_ipv6(bytes: &[u8]) -> Option<&[u8]> {
     rest.get(1..)
 }
 
-/// Whether `digits` are a port, which may be empty (RFC 3986 section 3.2.3); five digits hold every port that
-/// exists.
+/// Whether `digits` are a port, which may be empty (RFC 3986 section 3.2.3). Every port has at most five digits.
 fn is_port(digits: &[u8]) -> bool {
     digits.is_empty() || (digits.len() <= 5 && crate::bytes::number(digits).is_some_and(|port| port <= 65535))
 }

@@ -4,49 +4,50 @@ use core::fmt;
 
 use crate::bytes::is_token_byte;
 
-/// Why an application's head cannot be sent: its own fault, a 500 and a log line.
+/// The reason why an application's head cannot be sent. The application is at fault: the client gets a 500, and the log
+/// a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadResponse {
-    /// The status has not three digits.
+    /// The status does not have three digits.
     Status {
         /// The status that was set.
         status: u16,
     },
-    /// The status is a 1xx, which ends no request.
+    /// The status is a 1xx, which does not end a request.
     Informational {
         /// The status that was set.
         status: u16,
     },
-    /// The reason phrase holds a control byte.
+    /// The reason phrase holds a control character.
     Reason {
-        /// The first such byte.
+        /// The first control character.
         byte: u8,
     },
-    /// A field name is empty or no token.
+    /// A field name is empty or not a token.
     FieldName {
         /// The name, escaped.
         name: String,
-        /// The first byte that may not stand in it; `None` when it is empty.
+        /// The first byte that a token may not hold; `None` if the name is empty.
         byte: Option<u8>,
     },
-    /// A field value holds a control byte.
+    /// A field value holds a control character.
     FieldValue {
         /// The field's name, escaped.
         name: String,
-        /// The first such byte.
+        /// The first control character.
         byte: u8,
     },
-    /// Content-Length is no number.
+    /// The value of Content-Length is not a number.
     ContentLength {
         /// The value, escaped.
         value: String,
     },
     /// Two Content-Length fields differ.
     ContentLengths {
-        /// The one that came first.
+        /// The value that came first.
         first: u64,
-        /// The other.
+        /// The value that differs from it.
         second: u64,
     },
 }
@@ -114,6 +115,5 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Bytes of a name or a value that a log line shows: enough to recognise a name; a value may be megabytes
-/// long.
+/// Bytes of a name or a value that a log line shows: enough to recognise a name, whereas a value may be megabytes long.
 const PRINTED_BYTES_MAX: usize = 64;

@@ -2,9 +2,9 @@
 
 /// `tchar` of RFC 9110 section 5.6.2.
 const TOKEN: u8 = 1;
-/// Bytes of `reg-name` in RFC 3986 section 3.2.2 but `%` and the comma, see [`crate::authority`].
+/// Bytes of `reg-name` in RFC 3986 section 3.2.2, except `%` and the comma: see [`crate::authority`].
 const REG_NAME: u8 = 2;
-/// Letters, digits and the hyphen: the bytes of a field name that may become a CGI variable.
+/// Letters, digits and the hyphen: a field name of these bytes may become the name of a CGI variable.
 const PLAIN: u8 = 4;
 
 /// The classes of each byte.
@@ -56,13 +56,13 @@ pub fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Whether `byte` is a control byte that no field value may hold: any but HTAB, RFC 9110 section 5.5.
+/// Whether `byte` is a control character that no field value may hold: all except HTAB, RFC 9110 section 5.5.
 #[inline]
 pub fn is_forbidden_in_value(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == DEL
 }
 
-/// Whether `bytes` is a token: not empty, and made of token bytes.
+/// Whether `bytes` is a token: not empty, and made only of token bytes.
 pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
@@ -75,10 +75,10 @@ pub fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Returns the number that `bytes` spells: digits only, no sign, nothing empty; `None` also when it is too
-/// large.
+/// Returns the number that `bytes` spells: digits only, without a sign. `None` if `bytes` is empty, holds another byte,
+/// or is too large a number.
 ///
-/// Written out because `str::parse` takes a leading `+`.
+/// Not done by `str::parse`, because that accepts a leading `+`.
 pub fn number(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
@@ -92,7 +92,7 @@ pub fn number(bytes: &[u8]) -> Option<u64> {
     })
 }
 
-/// Offset of the first byte at or behind `from` that no field value may hold.
+/// Offset of the first byte, from `from` on, that no field value may hold.
 #[inline]
 pub fn find_forbidden_in_value(bytes: &[u8], mut from: usize) -> Option<usize> {
     loop {
@@ -105,9 +105,9 @@ pub fn find_forbidden_in_value(bytes: &[u8], mut from: usize) -> Option<usize> {
     }
 }
 
-/// Offset of the first byte at or behind `from` that cannot be part of a request-target.
+/// Offset of the first byte, from `from` on, that cannot be part of a request-target.
 ///
-/// RFC 3986 allows still less, but clients send quotes, braces and bars as they are.
+/// RFC 3986 allows fewer bytes, but clients send quotes, braces and bars unescaped.
 #[inline]
 pub fn find_outside_target(bytes: &[u8], from: usize) -> Option<usize> {
     let marks = |word| below(word, b'!') | equal(word, DEL) | equal(word, b'#') | (word & HIGH);
@@ -119,11 +119,11 @@ const DEL: u8 = 0x7f;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Returns the offset of the first byte for which `is` holds, and looks at eight bytes at a time.
+/// Returns the offset of the first byte for which `is` holds, looking at eight bytes at a time.
 ///
-/// Simply told: `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
-/// holds. It may set more bits, but only above the lowest right one, because a subtraction borrows upwards;
-/// only the lowest is looked at.
+/// The simple form is `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
+/// holds. It may also set high bits wrongly, because a subtraction borrows from the bytes above, but never below the
+/// lowest correct bit, and only the lowest one is used.
 #[inline]
 fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -134,7 +134,7 @@ fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Op
         }
     }
     if let (false, Some(last)) = (rest.is_empty(), bytes.last_chunk::<8>()) {
-        // The first bytes of `last` have been looked at: none of them is marked.
+        // The first bytes of `last` were already searched, so none of them is marked.
         let marks = marks(u64::from_le_bytes(*last)) & HIGH;
         return (marks != 0).then(|| bytes.len() - 8 + marks.trailing_zeros() as usize / 8);
     }
@@ -147,7 +147,7 @@ fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word
 }
 
-/// Marks the bytes of `word` that are `byte`.
+/// Marks the bytes of `word` that are equal to `byte`.
 #[inline]
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
@@ -157,8 +157,7 @@ fn equal(word: u64, byte: u8) -> u64 {
 mod tests {
     use super::*;
 
-    /// Fast and slow searches agree on each byte, at each place of a word, with neighbours that provoke a
-    /// borrow.
+    /// The fast and the slow searches agree for each byte at each place in a word, with neighbours that cause a borrow.
     #[test]
     fn fast_searches_agree_with_slow_ones() {
         for (byte, neighbour) in

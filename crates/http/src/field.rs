@@ -1,26 +1,26 @@
-//! Fields of a head, RFC 9110 section 5, as offsets.
+//! Fields of a head (RFC 9110 section 5), as offsets into its bytes.
 
 use crate::{Known, Span};
 
 /// One field of a head, as offsets into its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// A token, as the client spelled it.
+    /// The name, which is a token, as the client spelled it.
     pub name: Span,
-    /// The value without the blanks around it; obs-text is kept as it came.
+    /// The value without the blanks around it; bytes above 127 (obs-text) are kept as they came.
     pub value: Span,
-    /// The known name that this is, or [`Known::Other`].
+    /// The known name that equals `name`, or [`Known::Other`].
     pub known: Known,
-    /// Whether the name holds letters, digits and hyphens only. Other names must not become CGI variables: there,
-    /// `X_Forwarded_For` would pass for `X-Forwarded-For`.
+    /// Whether the name holds only letters, digits and hyphens. Other names must not become CGI variables:
+    /// `X_Forwarded_For` and `X-Forwarded-For` would become the same variable.
     pub plain: bool,
 }
 
-/// The fields of a head in their order, and the set of their names. Clearing it keeps its memory.
+/// The fields of a head in their order, and the set of their names. Clearing the list keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     list: Vec<Field>,
-    /// The names in `list`, a bit for each.
+    /// The set of the names in `list`, with a bit for each name.
     seen: u128,
 }
 
@@ -44,7 +44,7 @@ impl Fields {
         self.list.push(field);
     }
 
-    /// Gives the first field of this name another value, if there is one.
+    /// Replaces the value of the first field of this name, if there is one.
     pub fn replace(&mut self, known: Known, value: Span) {
         if let Some(field) = self.list.iter_mut().find(|field| field.known == known) {
             field.value = value;
@@ -57,14 +57,14 @@ impl Fields {
         &self.list
     }
 
-    /// Whether there is a field of a name in this set, which is made of [`Known::bit`].
+    /// Whether there is a field whose name is in this set; sets are made of [`Known::bit`].
     #[inline]
     pub fn has_any(&self, names: u128) -> bool {
         self.seen & names != 0
     }
 
-    /// Whether there is a field of this name. For [`Known::Other`]: whether there is one whose name is not
-    /// known.
+    /// Whether there is a field of this name. For [`Known::Other`]: whether there is a field whose name is not a known
+    /// one.
     #[inline]
     pub fn has(&self, known: Known) -> bool {
         self.has_any(known.bit())

@@ -1,13 +1,13 @@
-//! The field names that clients and proxies really send, found by a perfect hash.
+//! The field names that clients and proxies usually send, found by a perfect hash.
 
-/// Declares the enum, its names and its count from one list.
+/// Declares the enum, the names and their count from one list.
 macro_rules! known {
     ($($variant:ident $name:literal,)*) => {
-        /// A field name that is known by heart; it indexes tables of [`Known::COUNT`] entries.
+        /// A field name that the server knows; its number is an index into tables of [`Known::COUNT`] entries.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Known {
-            /// Any name that is not in this list.
+            /// Any name that is not in the list of known names.
             Other = 0,
             $(#[doc = concat!("`", $name, "`")] $variant,)*
         }
@@ -121,7 +121,7 @@ known! {
 }
 
 impl Known {
-    /// The known field of this name, in whatever case; [`Known::Other`] when there is none.
+    /// The known field of this name, regardless of case; [`Known::Other`] if there is none.
     #[inline]
     pub fn find(name: &[u8]) -> Known {
         if name.len() < NAME_BYTES_MIN {
@@ -131,13 +131,13 @@ impl Known {
         if is_same(known.name().as_bytes(), name) { known } else { Known::Other }
     }
 
-    /// The name as its specification writes it; empty for [`Known::Other`].
+    /// The name as its specification spells it; empty for [`Known::Other`].
     #[inline]
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
 
-    /// All values in the order of their numbers, from [`Known::Other`], which is 0.
+    /// All values in the order of their numbers; [`Known::Other`] has the number 0.
     pub fn all() -> impl Iterator<Item = Known> {
         ALL.into_iter()
     }
@@ -149,12 +149,13 @@ impl Known {
     }
 }
 
-/// Sets of names are a `u128`, which has a bit for each name.
+/// A set of names is a `u128` with a bit for each name.
 const _: () = assert!(Known::COUNT <= 128);
 
-/// Whether `name` is `known` in whatever case, for a `known` of letters, digits and hyphens.
+/// Whether `name` equals `known` regardless of case; `known` must hold only letters, digits and hyphens.
 ///
-/// Simply told: `known.eq_ignore_ascii_case(name)`. Eight bytes at a time; the last eight may overlap.
+/// The simple form is `known.eq_ignore_ascii_case(name)`. This one compares eight bytes at a time; the last eight may
+/// overlap the ones before.
 #[inline]
 fn is_same(known: &[u8], name: &[u8]) -> bool {
     if known.len() != name.len() {
@@ -173,26 +174,26 @@ fn is_same(known: &[u8], name: &[u8]) -> bool {
     known.eq_ignore_ascii_case(name)
 }
 
-/// Returns the bits in which `name` differs from `known`. Bit 5 does not count where `known` has a letter,
-/// which is where it has bit 6; it counts elsewhere, or a carriage return would pass for a hyphen.
+/// Returns the bits in which `name` differs from `known`. Bit 5 is ignored in bytes in which `known` has a letter,
+/// which are those with bit 6 set. In other bytes it counts: otherwise a carriage return would equal a hyphen.
 #[inline]
 fn differences(known: [u8; 8], name: [u8; 8]) -> u64 {
     let (known, name) = (u64::from_le_bytes(known), u64::from_le_bytes(name));
     (known ^ name) & !((known & 0x4040_4040_4040_4040) >> 1)
 }
 
-/// The shortest known name, `TE`; [`slot`] looks at the last but one byte.
+/// Length of the shortest known name, `TE`; [`slot`] reads the last byte but one.
 const NAME_BYTES_MIN: usize = 2;
 
-/// Slots of the hash table: a kilobyte, so that a seed without a collision is soon found.
+/// Number of slots of the hash table: a kilobyte, so large that a seed without a collision is soon found.
 const SLOTS_BITS: u32 = 10;
 
-/// The first multiplier for which no two names share a slot; found while compiling.
+/// The first multiplier for which no two names share a slot; found at compile time.
 const SEED: u32 = seed();
 const SLOTS: [Known; 1 << SLOTS_BITS] = slots();
 
-/// Returns the slot of a name: length and four bytes tell all names apart; bit 5 of each byte is set, which
-/// folds the case of letters.
+/// Returns the slot of a name. Its length and four of its bytes distinguish all known names; bit 5 of each byte is set,
+/// so that the case of letters does not matter.
 #[inline]
 const fn slot(name: &[u8], seed: u32) -> usize {
     let n = name.len();
@@ -259,7 +260,7 @@ mod tests {
                 let mut other = name.to_vec();
                 other[i] ^= 0x40;
                 assert_eq!(Known::Other, Known::find(&other), "{}", other.escape_ascii());
-                // A carriage return is a hyphen but for bit 5.
+                // A carriage return differs from a hyphen only in bit 5.
                 other[i] = name[i] & !0x20;
                 if !name[i].is_ascii_alphabetic() {
                     assert_eq!(Known::Other, Known::find(&other), "{}", other.escape_ascii());

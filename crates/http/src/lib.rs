@@ -1,9 +1,9 @@
 //! The parts that all versions of HTTP have in common, without I/O: methods, fields, requests, response heads
 //! (RFC 9110).
 //!
-//! A codec, such as `adyton-http1`, turns the bytes of a connection into a [`RequestHead`], and frames what a
-//! [`ResponseHead`] has gathered. The code that answers sees a [`Request`] and fills a [`ResponseHead`]; both are the same
-//! for every protocol.
+//! A codec, such as `adyton-http1`, turns the bytes of a connection into a [`RequestHead`], and turns a
+//! [`ResponseHead`] into bytes. The code that answers reads a [`Request`] and fills a [`ResponseHead`]; both are the
+//! same for every protocol.
 
 #![forbid(unsafe_code)]
 

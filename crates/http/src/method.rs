@@ -1,6 +1,6 @@
 //! Request methods.
 
-/// A request method, RFC 9110 section 9 and RFC 5789; case matters.
+/// A request method (RFC 9110 section 9, RFC 5789); names of methods are case-sensitive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// `GET`

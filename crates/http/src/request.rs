@@ -1,33 +1,33 @@
-//! A request as the code that answers it sees it, whatever protocol brought it.
+//! A request in the form in which code answers it, whatever protocol brought it.
 
 use crate::{Field, Fields, Known, Method, Span, Version};
 
-/// The head of a request, as offsets into its bytes, which a codec has checked.
+/// The head of a request, as offsets into its bytes; a codec has checked it.
 ///
-/// Nothing of the connection is here: the framing of the body and keep-alive are the codec's business.
+/// The head holds nothing about the connection: the framing of the body and keep-alive are the codec's business.
 #[derive(Clone, Debug)]
 pub struct RequestHead {
     /// The method.
     pub method: Method,
-    /// The place of the method.
+    /// The place of the method's name.
     pub method_span: Span,
     /// The request-target as it was sent.
     pub target: Span,
-    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`; empty, which means `/`,
-    /// for an absolute-form without a path; empty for CONNECT.
+    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`. Empty for an
+    /// absolute-form without a path, where it means `/`, and for CONNECT.
     pub path: Span,
-    /// The query, behind the first `?` of the target; perhaps empty.
+    /// The query, after the first `?` of the target; empty if there is none.
     pub query: Span,
     /// The version that the client speaks.
     pub version: Version,
-    /// Host and perhaps port that the request is for; `None` only for HTTP/1.0.
+    /// The host, and perhaps the port, that the request is for; `None` only for HTTP/1.0.
     pub host: Option<Span>,
     /// The fields.
     pub fields: Fields,
 }
 
 impl RequestHead {
-    /// Returns a place for requests; its content is harmless, but means nothing yet.
+    /// Returns an empty head for a codec to fill; until then its content is harmless but has no meaning.
     pub const fn new() -> RequestHead {
         let nothing = Span { start: 0, end: 0 };
         RequestHead {
@@ -42,7 +42,7 @@ impl RequestHead {
         }
     }
 
-    /// Returns the request whose bytes these are.
+    /// Returns the request whose head this is; `bytes` are the head's bytes.
     #[inline]
     pub fn of<'r>(&'r self, bytes: &'r [u8]) -> Request<'r> {
         Request { head: self, bytes }
@@ -55,7 +55,7 @@ impl Default for RequestHead {
     }
 }
 
-/// One request, with bytes that are lent; as cheap to copy as two references.
+/// One request, with borrowed bytes; copying it costs as little as copying two references.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
     head: &'r RequestHead,
@@ -99,7 +99,7 @@ impl<'r> Request<'r> {
         self.head.path.of(self.bytes)
     }
 
-    /// The query, behind the first `?` of the target; perhaps empty.
+    /// The query, after the first `?` of the target; empty if there is none.
     #[inline]
     pub fn query(self) -> &'r [u8] {
         self.head.query.of(self.bytes)
@@ -111,7 +111,7 @@ impl<'r> Request<'r> {
         self.head.version
     }
 
-    /// Host and perhaps port that the request is for; `None` only for HTTP/1.0.
+    /// The host, and perhaps the port, that the request is for; `None` only for HTTP/1.0.
     #[inline]
     pub fn host(self) -> Option<&'r [u8]> {
         self.head.host.map(|host| host.of(self.bytes))
@@ -141,7 +141,7 @@ impl<'r> Request<'r> {
         self.head.fields.has(known)
     }
 
-    /// Whether there is a field of a name in this set; see [`Fields::has_any`].
+    /// Whether there is a field whose name is in this set; see [`Fields::has_any`].
     #[inline]
     pub fn has_any(self, names: u128) -> bool {
         self.head.fields.has_any(names)
@@ -159,7 +159,7 @@ impl<'r> Request<'r> {
         self.head.fields.all(known).map(move |value| value.of(self.bytes))
     }
 
-    /// The values of all fields of a name that need not be known, in their order.
+    /// The values of all fields of a name, which may be one that is not known, in their order.
     pub fn all_named(self, name: &[u8]) -> impl Iterator<Item = &'r [u8]> {
         let fields = self.fields().iter();
         fields

@@ -1,38 +1,38 @@
-//! Response heads: an application's status and fields, made into lines that may be sent.
+//! Response heads: turns an application's status and fields into lines that may be sent.
 //!
-//! A head is gathered field by field, as lines in the caller's buffer. The fields that decide where the
-//! response ends (Content-Length, Transfer-Encoding, Connection) are held back for the codec that frames it,
-//! so that they always agree with the body that will be sent.
+//! A head is gathered field by field, as lines in the caller's buffer. The fields that decide where the response ends
+//! (Content-Length, Transfer-Encoding, Connection) are left to the codec that frames the response, so that they always
+//! agree with the body that will be sent.
 
 use crate::bytes::{find_forbidden_in_value, is_token, number, trim};
 use crate::{BadResponse, Known};
 
-/// The server that answers, and the time.
+/// The fields by which the server identifies itself, and the date.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     /// An IMF-fixdate, RFC 9110 section 5.6.7.
     pub date: &'a [u8; 29],
-    /// The line of Server, with its end; empty if that field is not to be sent.
+    /// The line of the Server field, with its line end; empty if the field is not sent.
     pub server: &'a [u8],
-    /// Whole lines of further fields, with their ends.
+    /// Whole lines of further fields, with their line ends.
     pub lines: &'a [u8],
 }
 
-/// The server's knowledge of a body's length. The application's own Content-Length is believed first.
+/// The length of a body as far as the server knows it. The application's own Content-Length takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodySize {
-    /// The length in bytes. For HEAD, 0 counts as unknown: many applications leave the body out themselves.
+    /// The length in bytes. For HEAD, 0 counts as unknown: many applications leave out the body themselves.
     Known(u64),
-    /// A length that nobody knows before the last byte is made.
+    /// The length is not known before the last byte is made.
     Unknown,
 }
 
-/// The facts seen so far of a response head, whose bytes are where they were written.
+/// Facts about a response head, as far as it was written; its bytes stay in the buffer.
 ///
-/// With [`ResponseHead::pause`] and [`ResponseHead::resume`] a head is rendered when an application states it,
-/// and completed when its body is known.
+/// With [`ResponseHead::pause`] and [`ResponseHead::resume`], a head is written when the application gives it and
+/// completed when its body is known.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what was seen, each apart from the others")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact about the head")]
 pub struct HeadFacts {
     status: u16,
     content_length: Option<u64>,
@@ -43,7 +43,7 @@ pub struct HeadFacts {
 }
 
 impl HeadFacts {
-    /// The status, of three digits.
+    /// The status, which has three digits.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -53,7 +53,7 @@ impl HeadFacts {
         self.content_length
     }
 
-    /// Whether a field of the application's was left out because it concerns the connection.
+    /// Whether a field of the application was left out because it concerns the connection.
     pub fn dropped(&self) -> bool {
         self.dropped
     }
@@ -63,7 +63,8 @@ impl HeadFacts {
         self.closes
     }
 
-    /// Whether no byte of a body may follow: an answer to HEAD (`to_head`), and some statuses (RFC 9110 section 6.4.1).
+    /// Whether no byte of a body may follow: the response answers HEAD (`to_head`), or has a status without a body (RFC
+    /// 9110 section 6.4.1).
     #[inline]
     pub fn has_no_body(&self, to_head: bool) -> bool {
         to_head || matches!(self.status, 204 | 205 | 304)
@@ -78,32 +79,31 @@ impl HeadFacts {
         }
     }
 
-    /// Returns the Content-Length of a response that has no body: the length that a GET would have got, if it
-    /// is known.
+    /// Returns the Content-Length of a response without a body: the length that a GET would have got, if it is known.
     pub fn length_without_body(&self, body: BodySize) -> Option<u64> {
         match (self.status, self.content_length, body) {
-            // RFC 9110 section 15.3.6: a 205 has no content, and says so to HEAD and GET alike.
+            // RFC 9110 section 15.3.6: a 205 has no content, and its Content-Length says so to HEAD and GET alike.
             (205, ..) => Some(0),
-            // A 204 never has one (RFC 9110 section 8.6). The server's own body for a 304 is empty, and so
-            // does not tell the length that a GET would have got.
+            // A 204 never has a Content-Length (RFC 9110 section 8.6). The body that the server makes for a 304 is
+            // empty, and so does not tell the length that a GET would have got.
             (204, ..) | (304, None, _) | (_, None, BodySize::Known(0) | BodySize::Unknown) => None,
             (_, Some(length), _) | (_, None, BodySize::Known(length)) => Some(length),
         }
     }
 }
 
-/// A field that was checked once: it can be appended to other heads without another look.
+/// A field that was checked once and can be appended to other heads without another check.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedField {
     /// The field line, in the first `length` bytes.
     line: [u8; CheckedField::LINE_BYTES_MAX],
     length: u8,
-    /// The value of a Content-Length field, which has no line here.
+    /// The value of a Content-Length field, which is kept here and not as a line.
     content_length: Option<u64>,
 }
 
 impl CheckedField {
-    /// The longest line that is kept.
+    /// The longest line that can be kept for other heads.
     pub const LINE_BYTES_MAX: usize = 63;
 }
 
@@ -115,7 +115,7 @@ pub struct ResponseHead<'o> {
 }
 
 impl<'o> ResponseHead<'o> {
-    /// Begins a head behind what a codec has written into `out`; `status` is one that [`check_status`] allows.
+    /// Begins a head after the status line that a codec has written into `out`; [`check_status`] must allow `status`.
     #[inline]
     pub fn new(out: &'o mut Vec<u8>, status: u16) -> ResponseHead<'o> {
         let facts = HeadFacts {
@@ -129,14 +129,15 @@ impl<'o> ResponseHead<'o> {
         ResponseHead { out, facts }
     }
 
-    /// Appends a field of the application's.
+    /// Appends a field of the application.
     ///
-    /// Content-Length is held back, see [`HeadFacts::length`]. `close` in Connection is obeyed. Other fields that
-    /// concern the connection are the server's business and left out, see [`ResponseHead::dropped`].
+    /// Content-Length is not written but noted, see [`HeadFacts::length`]. `close` in Connection is obeyed. Other
+    /// fields that concern the connection are left out, because they are the server's business: see
+    /// [`ResponseHead::dropped`].
     ///
     /// # Errors
     ///
-    /// The name is no token, the value holds a control byte other than HTAB, or Content-Length is no number
+    /// The name is not a token, the value holds a control character other than HTAB, or Content-Length is not a number
     /// or differs from an earlier one.
     #[inline]
     pub fn field(&mut self, name: &[u8], value: &[u8]) -> Result<(), BadResponse> {
@@ -147,7 +148,7 @@ impl<'o> ResponseHead<'o> {
         if let Some(at) = find_forbidden_in_value(value, 0) {
             return Err(BadResponse::field_value(name, value[at]));
         }
-        // Blanks around a value are no part of it, RFC 9110 section 5.5.
+        // Blanks around a value do not belong to it, RFC 9110 section 5.5.
         let value = trim(value);
         match known {
             Known::ContentLength => {
@@ -181,8 +182,8 @@ impl<'o> ResponseHead<'o> {
         Ok(())
     }
 
-    /// Appends a field as [`ResponseHead::field`] does, and returns it for other heads; `None` for a field of the
-    /// connection or the server, and for a long one.
+    /// Appends a field as [`ResponseHead::field`] does, and returns it for use in other heads; `None` if the field
+    /// concerns the connection or the server, or is too long.
     ///
     /// # Errors
     ///
@@ -197,7 +198,7 @@ impl<'o> ResponseHead<'o> {
             Known::Date | Known::Server => return Ok(None),
             _ => {
                 let appended = &self.out[start..];
-                // A field that concerns the connection was left out.
+                // The line is empty if the field concerns the connection and was left out.
                 let Some(line) = checked.line.get_mut(..appended.len()).filter(|line| !line.is_empty())
                 else {
                     return Ok(None);
@@ -223,16 +224,16 @@ impl<'o> ResponseHead<'o> {
         Ok(())
     }
 
-    /// Appends whole field lines, each with its CRLF, that the server made itself. They are not checked: none
-    /// may be a field that [`ResponseHead::field`] treats in its own way.
+    /// Appends whole field lines, each with its CRLF, that the server itself has made. They are not checked, and must
+    /// not be fields that [`ResponseHead::field`] treats specially.
     #[inline]
     pub fn raw(&mut self, rendered: &[u8]) {
         debug_assert!(rendered.is_empty() || rendered.ends_with(b"\r\n"), "field lines end in CRLF");
         self.out.extend_from_slice(rendered);
     }
 
-    /// Whether a field of the application's was left out because it concerns the connection (RFC 9110 section
-    /// 7.6.1); PEP 3333 forbids applications to send such fields.
+    /// Whether a field of the application was left out because it concerns the connection (RFC 9110 section 7.6.1); PEP
+    /// 3333 forbids applications to send such fields.
     #[inline]
     pub fn dropped(&self) -> bool {
         self.facts.dropped
@@ -244,7 +245,7 @@ impl<'o> ResponseHead<'o> {
         self.facts.content_length
     }
 
-    /// Appends Date and Server unless the application set them, and the further lines.
+    /// Appends Date and Server, unless the application has set them, and the lines of further fields.
     #[inline]
     pub fn identify(&mut self, identity: &Identity<'_>) {
         if !self.facts.has_date {
@@ -264,19 +265,19 @@ impl<'o> ResponseHead<'o> {
         (self.out, self.facts)
     }
 
-    /// Lets go of the buffer; the head can be completed later.
+    /// Releases the buffer; [`ResponseHead::resume`] goes on with the head later.
     #[inline]
     pub fn pause(self) -> HeadFacts {
         self.facts
     }
 
-    /// Goes on with a head whose bytes so far are at the end of `out`.
+    /// Goes on with a paused head, whose bytes so far are at the end of `out`.
     #[inline]
     pub fn resume(out: &'o mut Vec<u8>, facts: HeadFacts) -> ResponseHead<'o> {
         ResponseHead { out, facts }
     }
 
-    /// Whether a field of this name has been written behind the byte at `start` of the output.
+    /// Whether a field of this name was written after offset `start` of the output.
     pub fn has(&self, start: usize, name: &[u8]) -> bool {
         let names = |line: &[u8]| {
             line.split_at_checked(name.len()).is_some_and(|(begins, rest)| {
@@ -301,7 +302,7 @@ impl<'o> ResponseHead<'o> {
 ///
 /// # Errors
 ///
-/// The status is not of three digits or is a 1xx, or the reason holds a control byte.
+/// The status does not have three digits or is a 1xx, or the reason holds a control character.
 pub fn check_status(status: u16, reason: &[u8]) -> Result<(), BadResponse> {
     match status {
         200..=999 => {}

@@ -1,17 +1,16 @@
-//! Offsets into the buffer that a head was parsed from.
+//! Ranges of bytes in the buffer that a head was parsed from.
 
-/// A half-open range of bytes in the input that a head was parsed from: 8 bytes where a `Range<usize>` has
-/// 16.
+/// A half-open range of bytes in the input that a head was parsed from; it takes 8 bytes, and a `Range<usize>` 16.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte; never less than `start`.
+    /// Offset after the last byte; never less than `start`.
     pub end: u32,
 }
 
 impl Span {
-    /// Makes a span of two offsets inside a head, which its codec keeps below 4 GiB.
+    /// Makes a span of two offsets inside a head; the codec limits heads to less than 4 GiB.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
@@ -24,7 +23,7 @@ impl Span {
 
     /// The bytes of this span in `bytes`, the buffer that was parsed.
     ///
-    /// Panics when `bytes` is another, shorter buffer: that is a bug of the caller, not of the peer.
+    /// Panics if `bytes` is another, shorter buffer: that is a bug of the caller, not a fault of the peer.
     #[inline]
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start as usize..self.end as usize]
@@ -36,7 +35,7 @@ impl Span {
         (self.end - self.start) as usize
     }
 
-    /// Whether there is no byte in it.
+    /// Whether the span is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.start == self.end

@@ -1,6 +1,6 @@
 //! The reason phrases of the IANA registry of status codes.
 
-/// The reason phrase of `status`; empty when it is not registered (RFC 9112 section 4 allows that).
+/// The reason phrase of `status`; empty if the status is not registered (RFC 9112 section 4 allows an empty phrase).
 pub fn reason_phrase(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -1,13 +1,13 @@
-//! The weights with which a client states its preferences (RFC 9110 section 12.4.2).
+//! Weights, by which a client states its preferences (RFC 9110 section 12.4.2).
 
-/// A weight of 1; weights count in thousandths.
+/// A weight of 1, as weights are counted in thousandths.
 const FULL: u16 = 1000;
 
-/// Returns the weight of the first element whose name `is_it`, in thousandths; `None` if there is no such
+/// Returns the weight, in thousandths, of the first element for whose name `is_it` holds; `None` if there is no such
 /// element.
 ///
-/// `lines` are the values of all fields with the list, as `br;q=0.8, gzip`. A malformed weight counts as 0: the client
-/// meant a reservation.
+/// `lines` are the values of all fields that hold the list, such as `br;q=0.8, gzip`. A malformed weight counts as 0:
+/// the client wanted to state a reservation.
 pub fn find_weight(lines: &[&[u8]], is_it: impl Fn(&[u8]) -> bool) -> Option<u16> {
     lines.iter().flat_map(|line| line.split(|&byte| byte == b',')).find_map(|element| {
         let mut parts = element.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
@@ -16,7 +16,7 @@ pub fn find_weight(lines: &[&[u8]], is_it: impl Fn(&[u8]) -> bool) -> Option<u16
     })
 }
 
-/// Returns the weight in a parameter `q`.
+/// Returns the weight if the parameter is `q`.
 fn weight(parameter: &[u8]) -> Option<u16> {
     let (name, value) = parameter.split_at_checked(2)?;
     if !name.eq_ignore_ascii_case(b"q=") {

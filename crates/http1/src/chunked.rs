@@ -1,7 +1,7 @@
 //! Chunked bodies, RFC 9112 section 7.1: a decoder for requests and the pieces of an encoder for responses.
 //!
-//! The decoder reads framing byte by byte and data in one piece, so that it may be fed any split of the
-//! stream and keeps nothing but its place in it:
+//! The decoder reads framing byte by byte and data in whole pieces, so that the stream may be fed in any pieces; it
+//! keeps only its place in the stream:
 //!
 //! ```text
 //! Size --hex--> Size --";"--> Extension --CR--> SizeEnd --LF--> Data ... DataCr, DataLf --> Size
@@ -20,10 +20,10 @@ mod trailers;
 /// Ends the data of one chunk.
 pub const CHUNK_END: &[u8] = b"\r\n";
 
-/// Ends a body in chunks, without trailers. Must not be sent behind a body that broke off.
+/// Ends a body in chunks, without trailers. Must not be sent after a body that broke off.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Appends the line that opens a chunk of `bytes` bytes. An empty chunk would end the body: send none.
+/// Appends the line that opens a chunk of `bytes` bytes. An empty chunk would end the body, so `bytes` must not be 0.
 pub fn write_chunk_head(out: &mut Vec<u8>, bytes: usize) {
     debug_assert!(bytes > 0, "an empty chunk ends the body");
     let mut line = [0; SIZE_DIGITS_MAX + CHUNK_END.len()];
@@ -42,7 +42,7 @@ pub fn write_chunk_head(out: &mut Vec<u8>, bytes: usize) {
 #[derive(Clone, Debug)]
 pub struct Chunked {
     state: State,
-    /// Extension bytes in all chunks until now.
+    /// Extension bytes in all chunks so far.
     extension_bytes: usize,
     trailers: Trailers,
 }
@@ -50,27 +50,27 @@ pub struct Chunked {
 /// The result of one call of [`Chunked::decode`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// Bytes of the input that need not be fed again, `data` included; 0 only for an empty input or a
-    /// finished body.
+    /// Bytes of the input that must not be fed again, `data` included; 0 only if the input is empty or the body is
+    /// finished.
     pub consumed: usize,
-    /// The range of the input that holds a piece of the body, perhaps an empty one.
+    /// The range of the input that holds a piece of the body; it may be empty.
     pub data: Range<usize>,
 }
 
-/// The kind of the next byte.
+/// The byte that the decoder expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A digit of the size, or a byte that may follow the `digits` that make up `size`.
+    /// A digit of the size, or a byte that may follow the size; `size` was read from `digits` digits.
     Size { size: u64, digits: usize },
     /// A byte of an extension.
     Extension { size: u64, extension: Extension },
     /// The LF of the size line.
     SizeEnd { size: u64 },
-    /// One of the `left` bytes of data that are still to come, at least one.
+    /// One of the `left` bytes of data that are still to come; `left` is at least 1.
     Data { left: u64 },
-    /// The CR behind the data.
+    /// The CR after the data.
     DataCr,
-    /// The LF behind the data.
+    /// The LF after the data.
     DataLf,
     /// A byte of the trailer section.
     Trailers,
@@ -81,18 +81,17 @@ enum State {
 }
 
 impl Chunked {
-    /// A decoder before the first byte.
+    /// Returns a decoder for a new body.
     pub fn new() -> Chunked {
         Chunked { state: FIRST, extension_bytes: 0, trailers: Trailers::default() }
     }
 
-    /// Decodes `input`, which goes on where the last call stopped, up to the end of the first piece of data.
-    /// The caller repeats it with the rest of the input while there is some and [`Chunked::is_done`] does not
-    /// hold.
+    /// Decodes `input`, which continues where the last call stopped, up to the end of the first piece of data. The
+    /// caller repeats the call with the rest of the input until the input is used up or [`Chunked::is_done`] holds.
     ///
     /// # Errors
     ///
-    /// The body breaks a rule: nothing behind it on this connection can be trusted.
+    /// The body breaks a rule: nothing after it on this connection can be trusted.
     pub fn decode(&mut self, input: &[u8]) -> Result<Decoded, Refusal> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
@@ -112,8 +111,8 @@ impl Chunked {
         Ok(Decoded { consumed: at, data: at..at })
     }
 
-    /// Returns how many bytes of data the present chunk has announced that have not come yet, so that a limit
-    /// can be kept before they do.
+    /// Returns how many bytes of data the present chunk has announced that have not come yet, so that a limit can be
+    /// enforced before they come.
     #[inline]
     pub fn announced_bytes(&self) -> u64 {
         match self.state {
@@ -123,13 +122,13 @@ impl Chunked {
         }
     }
 
-    /// Whether the last chunk and its trailers have been read. A stream that ends before is incomplete.
+    /// Whether the last chunk and its trailers have been read. If the stream ends earlier, the body is incomplete.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Returns the state behind one byte of framing.
+    /// Returns the state after one byte of framing.
     fn step(&mut self, byte: u8) -> Result<State, Refusal> {
         match (self.state, byte) {
             (State::Size { size, digits }, _) => self.size_byte(size, digits, byte),
@@ -177,10 +176,10 @@ impl Default for Chunked {
 /// The state before the first digit of a size.
 const FIRST: State = State::Size { size: 0, digits: 0 };
 
-/// As many hexadecimal digits as a `u64` has: more could only be zeros or an overflow.
+/// The most hexadecimal digits of a size: a `u64` has so many, and further digits would be zeros or an overflow.
 const SIZE_DIGITS_MAX: usize = 16;
 
-/// Extension bytes in one body: they are read and dropped, so that they cost the client next to nothing.
+/// The most extension bytes in one body. They are read and dropped, so sending them costs the client next to nothing.
 const EXTENSION_BYTES_OF_BODY_MAX: usize = 16 * 1024;
 
 const BAD_SIZE: Refusal = Refusal::bad("A chunk size is not a hexadecimal number at the start of its line.");

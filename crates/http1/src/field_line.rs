@@ -14,7 +14,7 @@ pub(crate) fn read(input: &[u8], start: usize) -> Result<(Field, usize), Stop> {
     let colon = start + length;
     let name = &input[start..colon];
     let known = Known::find(name);
-    // Any known name is a token.
+    // Every known name is a token.
     let plain = known != Known::Other || check_name(name)?;
     let mut value_start = colon + 1;
     while input.get(value_start).is_some_and(|&byte| is_blank(byte)) {
@@ -30,7 +30,7 @@ pub(crate) fn read(input: &[u8], start: usize) -> Result<(Field, usize), Stop> {
     Ok((Field { name, value, known, plain }, line_end + 2))
 }
 
-/// Whether `name`, the bytes before a colon, is plain; it must be a token.
+/// Whether `name`, the bytes before the colon, is plain; it is refused if it is not a token.
 fn check_name(name: &[u8]) -> Result<bool, Refusal> {
     if !name.is_empty() && name.iter().all(|&byte| is_plain_byte(byte)) {
         return Ok(true);
@@ -54,7 +54,7 @@ fn no_colon(input: &[u8], start: usize) -> Stop {
     }
 }
 
-/// Returns the refusal of a value that ends in something else than CRLF, or asks for more bytes.
+/// Returns the refusal of a value that does not end in CRLF, or asks for more bytes.
 #[cold]
 fn bad_end(rest: &[u8]) -> Stop {
     match rest {

@@ -1,4 +1,4 @@
-//! Fields that frame the body and decide whether the connection stays, RFC 9112 sections 6 and 9.
+//! Fields that frame the body and decide whether the connection stays open, RFC 9112 sections 6 and 9.
 
 use adyton_http::bytes::{is_token, number, trim};
 
@@ -7,23 +7,23 @@ use crate::Refusal;
 /// How the body of a request is delimited, RFC 9112 section 6.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// No body: neither Content-Length nor Transfer-Encoding was sent.
+    /// No body: neither Content-Length nor Transfer-Encoding is in the head.
     None,
-    /// A body of this many bytes, perhaps 0.
+    /// A body of this many bytes, which may be 0.
     Length(u64),
     /// A body in chunks, see [`crate::Chunked`].
     Chunked,
 }
 
-/// Reads the value of Content-Length: `1*DIGIT`, no list even of equal numbers.
+/// Reads the value of Content-Length: `1*DIGIT`; a list is refused, even one of equal numbers.
 pub(crate) fn content_length(value: &[u8]) -> Result<u64, Refusal> {
     number(value).ok_or(BAD_LENGTH)
 }
 
-/// Checks the value of Transfer-Encoding: `chunked` and nothing else.
+/// Checks that the value of Transfer-Encoding is `chunked` and nothing else.
 ///
-/// A value that is no list of codings, or has chunked anywhere but once at its end, is malformed. Another
-/// coding is well-formed but unknown here (RFC 9112 section 6.1); it is never skipped.
+/// A value is malformed if it is not a list of codings, or does not have chunked exactly once, at its end. Other
+/// codings in the list are well-formed but unknown here (RFC 9112 section 6.1); no coding is skipped.
 pub(crate) fn only_chunked(value: &[u8]) -> Result<(), Refusal> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
@@ -39,7 +39,7 @@ fn coding_name(coding: &[u8]) -> &[u8] {
     trim(coding.split(|&byte| byte == b';').next().unwrap_or_default())
 }
 
-/// The options of the Connection fields about keep-alive; both may be set.
+/// The options about keep-alive in the Connection fields; both may be set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) close: bool,
@@ -58,5 +58,5 @@ impl Options {
 
 const BAD_LENGTH: Refusal = Refusal::bad("Content-Length is not one number.");
 const BAD_CODING: Refusal =
-    Refusal::bad("Transfer-Encoding is not a list that has chunked once, at its end.");
+    Refusal::bad("Transfer-Encoding must be a list that has chunked once, at its end.");
 const UNKNOWN_CODING: Refusal = Refusal::new(501, "The only transfer coding known here is chunked.");

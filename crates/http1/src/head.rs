@@ -1,8 +1,8 @@
-//! A request head: read once, checked once, kept as offsets.
+//! A request head: read once, checked once, and kept as offsets.
 //!
-//! The lines are read one after the other, each in a window as long as its limit. A line that wants more than
-//! its window is too long; one that wants more than there is asks for more. Then the fields that say where
-//! the request ends and to whom it goes are looked at together, because they can contradict each other.
+//! The lines are read one after the other, each within a window as long as the line's limit. A line that is longer than
+//! its window is refused; if the input ends inside a line, more bytes are needed. Then the fields that say where the
+//! request ends and to whom it goes are checked together, because they can contradict each other.
 
 use core::ops::Deref;
 
@@ -14,11 +14,11 @@ use crate::refusal::Stop;
 use crate::request_line::{self, BARE_LF};
 use crate::{Asked, Limits, Refusal};
 
-/// One request head, as offsets into the input of [`Head::parse`]: the request itself, to which it
-/// dereferences, and the facts that concern the connection.
+/// One request head, as offsets into the input of [`Head::parse`]: the request itself, to which this type dereferences,
+/// and the facts that concern the connection.
 ///
-/// A scratch to be used again and again: only its list of fields is on the heap. Before the first
-/// [`Parsed::Complete`], and after any other result, its content is harmless but means nothing.
+/// The value is used for one request after another: only its list of fields is on the heap. Before the first
+/// [`Parsed::Complete`], and after any other result, its content is harmless but has no meaning.
 #[derive(Clone, Debug)]
 pub struct Head {
     request: RequestHead,
@@ -29,14 +29,14 @@ pub struct Head {
     last: Last,
 }
 
-/// The last head that was whole, and the limits it was read under: a head that is equal to it needs not be
-/// read again. Clients that keep their connection often repeat their request.
+/// The last complete head, and the limits under which it was read: a head equal to it need not be read again. Clients
+/// that keep their connection open often repeat their request.
 #[derive(Clone, Debug, Default)]
 struct Last {
-    /// Empty when there is no last head, or when it is longer than [`LAST_BYTES_MAX`].
+    /// The head; empty if there is none, or if it was longer than [`LAST_BYTES_MAX`].
     bytes: Vec<u8>,
     limits: Limits,
-    /// Number of heads that were read.
+    /// Number of heads that were read, not found equal.
     reads: u64,
 }
 
@@ -47,17 +47,17 @@ impl Last {
     }
 }
 
-/// How much of a head the input of [`Head::parse`] holds.
+/// Whether the input of [`Head::parse`] holds a whole head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A whole head that keeps all rules.
+    /// A whole head that breaks no rule.
     Complete,
-    /// The beginning of a head that may become one.
+    /// The beginning of a head, which may become a whole one.
     Partial,
 }
 
 impl Head {
-    /// An empty scratch.
+    /// Returns a value for the first request.
     pub fn new() -> Head {
         Head {
             request: RequestHead::new(),
@@ -69,13 +69,13 @@ impl Head {
         }
     }
 
-    /// Parses one request head at the start of `input`; more may follow it. Does not allocate once it has met
-    /// as many fields as `input` holds.
+    /// Parses one request head at the start of `input`; further bytes may follow the head. Does not allocate, once a
+    /// head with as many fields was parsed before.
     ///
     /// # Errors
     ///
-    /// The request breaks a rule: answer [`Refusal::status`], close, parse nothing more of the connection. A
-    /// head that cannot become right any more is refused before its end has come.
+    /// The request breaks a rule: answer [`Refusal::status`], close the connection, and parse nothing more of it. A
+    /// head that can no longer become valid is refused before its end has come.
     pub fn parse(&mut self, input: &[u8], limits: &Limits) -> Result<Parsed, Refusal> {
         if self.last.is_at_start_of(input, limits) {
             return Ok(Parsed::Complete);
@@ -98,12 +98,12 @@ impl Head {
         }
     }
 
-    /// Whether [`Head::parse`] can say anything new after `new_bytes` have come, the last ones of `total`
-    /// bytes of this head. Without this check, a client that sends byte by byte would cost quadratic time.
+    /// Whether [`Head::parse`] can give a new result after `new_bytes` have come, which are the last of `total` bytes
+    /// of this head. Without this check, a client that sends byte by byte would cost quadratic time.
     ///
-    /// A parse can say something new about the first bytes, at every line end, and when a limit may be
-    /// passed. Limits are checked every [`LOOK_EVERY_BYTES`], so that a line is at most that much longer than
-    /// its limit; in a head that is still short, a look at each byte costs little.
+    /// A new result is possible for the first bytes, at every line end, and if a limit may be passed. Limits are
+    /// checked every [`LOOK_EVERY_BYTES`], so a line is refused at most that many bytes after its limit. While a head
+    /// is still short, it is parsed for each new byte, which costs little.
     #[inline]
     pub fn worth_parsing(new_bytes: &[u8], total: usize, limits: &Limits) -> bool {
         let before = total.saturating_sub(new_bytes.len());
@@ -114,8 +114,8 @@ impl Head {
             || memchr::memchr(b'\n', new_bytes).is_some()
     }
 
-    /// Whether the last, unfinished line of `input` is longer than its limit: it is time to parse, and to
-    /// refuse.
+    /// Whether the last, unfinished line of `input` is longer than its limit: then `input` should be parsed, and will
+    /// be refused.
     pub fn passes_line_limit(input: &[u8], limits: &Limits) -> bool {
         match memchr::memrchr(b'\n', input) {
             Some(at) => input.len() - at - 1 > limits.field_bytes_max,
@@ -123,13 +123,13 @@ impl Head {
         }
     }
 
-    /// Returns the number of heads that were read: while it stays, the head is the same.
+    /// Returns the number of heads that were read: as long as this number stays, the head is the same.
     #[inline]
     pub fn reads(&self) -> u64 {
         self.last.reads
     }
 
-    /// Length of the head in bytes, from the start of the input to behind the empty line.
+    /// Length of the head in bytes, from the start of the input to the end of the empty line.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -141,7 +141,7 @@ impl Head {
         self.framing
     }
 
-    /// Whether the client wants to send more requests: by default in 1.1, on demand in 1.0; `close` wins.
+    /// Whether the client may send more requests: by default in 1.1, on demand in 1.0; `close` takes precedence.
     #[inline]
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
@@ -205,8 +205,8 @@ impl Head {
 
     /// Finds the host that the request goes to, RFC 9112 section 3.2 and RFC 9110 section 7.2.
     ///
-    /// The host of a target that has one takes the place of the Host field's (RFC 9112 section 3.2.2):
-    /// whoever reads the field afterwards finds the target's host there.
+    /// If the target has a host, that host replaces the value of the Host field (RFC 9112 section 3.2.2): whoever reads
+    /// the field later finds the target's host.
     fn settle_host(&mut self, input: &[u8]) -> Result<(), Refusal> {
         let request = &mut self.request;
         let named = request.fields.first(Known::Host);
@@ -220,7 +220,7 @@ impl Head {
             return Ok(());
         };
         match named {
-            // CONNECT names the tunnel's end twice, in the target and in Host, and both must agree.
+            // CONNECT names the other end of the tunnel both in the target and in Host, and the two must agree.
             Some(named) if request.method == Method::Connect => {
                 let is_same = host.of(input).eq_ignore_ascii_case(named.of(input));
                 return if is_same { Ok(()) } else { Err(OTHER_HOST) };
@@ -230,8 +230,8 @@ impl Head {
         Ok(())
     }
 
-    /// Finds where the body ends, RFC 9112 section 6.3, and whether the client waits to send it, RFC 9110
-    /// section 10.1.1.
+    /// Determines where the body ends (RFC 9112 section 6.3), and whether the client waits for `100 Continue` before it
+    /// sends the body (RFC 9110 section 10.1.1).
     fn settle_body(&mut self, input: &[u8]) -> Result<(), Refusal> {
         self.framing = match (
             self.request.fields.first(Known::TransferEncoding),
@@ -283,13 +283,13 @@ impl Default for Head {
     }
 }
 
-/// Returns the first `bytes` of `input`, or all of it.
+/// Returns the first `bytes` bytes of `input`, or all of it if it is shorter.
 #[inline]
 fn clip(input: &[u8], bytes: usize) -> &[u8] {
     input.get(..bytes).unwrap_or(input)
 }
 
-/// Returns where the request line starts: old clients send one CRLF behind a body (RFC 9112 section 2.2).
+/// Returns where the request line starts: old clients send a CRLF after a body (RFC 9112 section 2.2).
 #[inline]
 fn skip_empty_line(input: &[u8]) -> Result<usize, Stop> {
     match input {
@@ -301,7 +301,7 @@ fn skip_empty_line(input: &[u8]) -> Result<usize, Stop> {
     }
 }
 
-/// Returns where the body starts, when an empty line at `at` must end the head.
+/// Returns where the body starts; an empty line at `at` must end the head.
 #[inline]
 fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
     match input.get(at + 1) {
@@ -311,23 +311,22 @@ fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
     }
 }
 
-/// Longest head that is kept for comparison; a longer one is read each time, because keeping it costs more
-/// memory than it saves.
+/// Longest head that is kept for comparison. A longer one is read each time, because keeping it would cost too much
+/// memory for the time saved.
 const LAST_BYTES_MAX: usize = 2048;
 
 /// Length of a line end.
 const CRLF_BYTES: usize = 2;
 
-/// How often [`Head::worth_parsing`] looks at a line that does not end: 64 times in the longest head.
+/// How many bytes of an endless line come between two checks of [`Head::worth_parsing`]: 64 checks in the longest head.
 const LOOK_EVERY_BYTES: usize = 1024;
 
-/// Length up to which a head is looked at whenever bytes come: some 50 µs for a client that sends one at a
-/// time.
+/// Length up to which a head is parsed whenever bytes come. A client that sends byte by byte costs some 50 µs in all.
 const LOOK_ALWAYS_BYTES: usize = 512;
 
-/// Fields that are a 400 when repeated. RFC 9110 section 5.3 forbids to repeat a field that is not defined as
-/// a list; of two that differ, each party on the way might believe another one. Transfer-Encoding and Expect
-/// are lists, of which only one element is ever accepted here. Origin is added by RFC 6454 section 7.3.
+/// Fields that are answered 400 if they are repeated. RFC 9110 section 5.3 forbids repeating a field that is not
+/// defined as a list: if two values differ, each party on the way may believe another one. Transfer-Encoding and Expect
+/// are lists, but only lists of one element are accepted here. Origin is in the set because of RFC 6454 section 7.3.
 const SINGLETONS: u128 = Known::Authorization.bit()
     | Known::ContentLength.bit()
     | Known::ContentLocation.bit()
@@ -351,7 +350,7 @@ const LINE_TOO_LONG: Refusal = Refusal::new(414, "The request line is longer tha
 const FIELD_TOO_LONG: Refusal = Refusal::new(431, "A field is longer than this server takes.");
 const HEAD_TOO_LONG: Refusal = Refusal::new(431, "The request head is longer than this server takes.");
 const TOO_MANY_FIELDS: Refusal = Refusal::new(431, "The request has more fields than this server takes.");
-const FOLDED: Refusal = Refusal::bad("A field line begins with whitespace, which folding no longer allows.");
+const FOLDED: Refusal = Refusal::bad("A field line begins with whitespace: folding is no longer allowed.");
 const REPEATED: Refusal = Refusal::bad("A field that may stand only once is repeated.");
 const NO_HOST: Refusal = Refusal::bad("An HTTP/1.1 request must have a Host field.");
 const BAD_HOST: Refusal = Refusal::bad("The Host field is not one host with or without a port.");

@@ -1,21 +1,20 @@
 //! HTTP/1.1 without I/O: bytes in, events out.
 //!
-//! A codec on `adyton-http`: [`Head`] parses the head of a request, [`begin`] and [`finish`] frame the head
-//! of a response, and [`Chunked`] reads a body in chunks; [`Received`] parses the head of a response for a
-//! client. All check the rules of RFC 9110 and RFC 9112 once, at the edge, so that nothing behind them has to
-//! look again.
+//! A codec for `adyton-http`: [`Head`] parses the head of a request, [`begin`] and [`finish`] frame the head of a
+//! response, [`Chunked`] decodes a chunked body, and [`Received`] parses the head of a response for a client. All of
+//! them check the rules of RFC 9110 and RFC 9112 once, on arrival, so that later code need not check again.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `head` | the head of a request: parsed, or refused as too long or malformed |
-//! | `request_line`, `request_target`, `field_line` | its lines |
-//! | `limits`, `refusal` | limits of a head, and reasons to refuse one: values alone |
+//! | `request_line`, `request_target`, `field_line` | the lines of such a head |
+//! | `limits`, `refusal` | limits of a head, and reasons to refuse a head, as plain values |
 //! | `framing`, `chunked` | where a body ends, and its chunks |
 //! | `response` | the head of a response, written |
 //! | `received` | the head of a response, as a client parses it |
 //!
-//! Absent on purpose: sockets, clocks, Python, and any decision about what to answer. `Upgrade` is not
-//! followed: a request that asks for it is answered as if it had not.
+//! Absent on purpose: sockets, clocks, Python, and any decision about the answer. `Upgrade` is ignored: a request with
+//! it is answered as if it had no such field.
 
 #![forbid(unsafe_code)]
 

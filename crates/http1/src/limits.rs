@@ -1,17 +1,17 @@
 //! Limits of a request head, with the reason for each.
 
-/// Longest method in bytes; a longer one is a 501 (RFC 9112 section 3).
+/// Longest method in bytes; a longer one is answered 501 (RFC 9112 section 3).
 ///
 /// The longest registered method, `UPDATEREDIRECTREF`, has 17 bytes (IANA registry of methods).
 pub const METHOD_BYTES_MAX: usize = 32;
 
-/// Most fields that any [`Limits`] can allow in one head.
+/// The most fields in one head that any [`Limits`] can allow.
 pub const FIELDS_MAX: usize = 256;
 
-/// Upper bound of any head's length, whatever the settings say: offsets are 32 bits wide.
+/// Upper bound of the length of any head, whatever the settings say, because offsets are 32 bits wide.
 const HEAD_BYTES_CEILING: usize = 1 << 30;
 
-/// Limits of one request head. A longer line or head gets a 414 or a 431.
+/// Limits of one request head. A line or head beyond its limit is answered 414 or 431.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest request line in bytes, without its CRLF. nginx has 8 KiB, httpd 8190, gunicorn 4094.
@@ -25,12 +25,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the bytes that a head may take up, with [`HEAD_BYTES_CEILING`] considered.
+    /// Returns how many bytes a head may have, at most [`HEAD_BYTES_CEILING`].
     pub(crate) fn head_bytes(&self) -> usize {
         self.head_bytes_max.min(HEAD_BYTES_CEILING)
     }
 
-    /// Returns how many fields a head may have, with [`FIELDS_MAX`] considered.
+    /// Returns how many fields a head may have, at most [`FIELDS_MAX`].
     pub(crate) fn fields(&self) -> usize {
         self.fields_max.min(FIELDS_MAX)
     }

@@ -1,8 +1,8 @@
-//! The head of a response, as a client reads it: RFC 9112 sections 4 and 6.3.
+//! Parses the head of a response for a client: RFC 9112 sections 4 and 6.3.
 //!
-//! Only the facts that tell a client where the response ends and whether it is right; everything is checked
-//! as strictly as in a request, so that a server that sends nonsense is found out. Faults that clients
-//! overlook are accepted, and reported as [`Oddities`].
+//! Only the facts are kept that tell a client where the response ends and whether it is valid. All lines are checked as
+//! strictly as in a request, so that a faulty server is noticed. Faults that clients usually tolerate are accepted, and
+//! reported as [`Oddities`].
 
 use adyton_http::Known;
 use adyton_http::bytes::number;
@@ -14,43 +14,44 @@ use crate::{BodyFraming, Refusal, field_line};
 /// The facts in the head of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The status code, from 100 to 999. Below 200 the response is an interim one: another head follows.
+    /// The status code, from 100 to 999. If it is below 200, the response is an interim one, and another head follows.
     pub status: u16,
     /// How the body that follows is delimited.
     pub framing: BodyFraming,
-    /// The value of Content-Length, also for a body that does not come, as in responses to HEAD.
+    /// The value of Content-Length, even if no body follows, as in responses to HEAD.
     pub length: Option<u64>,
-    /// Whether the server takes further requests on this connection.
+    /// Whether the server accepts further requests on this connection.
     pub keep_alive: bool,
     /// Length of the head in bytes, the empty line included.
     pub bytes: usize,
-    /// The rules that the head breaks and that clients overlook.
+    /// The rules that the head breaks but that clients tolerate.
     pub oddities: Oddities,
 }
 
-/// Rules that a head breaks and that clients overlook. A proxy that passes a response on must refuse it
-/// instead.
+/// Broken rules that clients tolerate in a head. A proxy that passes on a response must refuse it instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// A line ends in LF without CR, which a recipient may take for its end (RFC 9112 section 2.2).
+    /// A line ends in LF without CR; a recipient may accept that as a line end (RFC 9112 section 2.2).
     pub bare_lf: bool,
-    /// Content-Length stands beside Transfer-Encoding, which counts then (RFC 9112 section 6.3).
+    /// Both Content-Length and Transfer-Encoding are there; Transfer-Encoding then takes precedence (RFC 9112 section
+    /// 6.3).
     pub two_framings: bool,
 }
 
 /// The longest head that is read: as much as curl takes.
 const HEAD_BYTES_MAX: usize = 300 << 10;
 
-/// `HTTP/1.1 200`, the shortest status line without its line end (the space behind it is often left out).
+/// Length of `HTTP/1.1 200`, the shortest status line, without its line end (many servers leave out the space after
+/// it).
 const STATUS_LINE_BYTES_MIN: usize = 12;
 
 impl Received {
-    /// Parses one head at the start of `input`, the response to a HEAD request if `to_head`; `None` means
-    /// that it is not complete yet.
+    /// Parses one head at the start of `input`, which is the response to a HEAD request if `to_head`; `None` if the
+    /// head is not complete yet.
     ///
     /// # Errors
     ///
-    /// The head breaks a rule: nothing behind it on this connection can be trusted.
+    /// The head breaks a rule: nothing after it on this connection can be trusted.
     pub fn parse(input: &[u8], to_head: bool) -> Result<Option<Received>, Refusal> {
         match read(input, to_head) {
             Ok(received) if received.bytes > HEAD_BYTES_MAX => Err(TOO_LONG),
@@ -62,7 +63,7 @@ impl Received {
     }
 }
 
-/// The fields that matter, while they are gathered.
+/// The values of the relevant fields, as far as they were read.
 #[derive(Default)]
 struct Gathered {
     length: Option<u64>,
@@ -94,7 +95,7 @@ fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
     Ok(Received { status, framing, length, keep_alive, bytes: end, oddities })
 }
 
-/// Returns whether the version is HTTP/1.1, the status, and where the fields begin.
+/// Returns whether the version is HTTP/1.1, the status, and the offset of the first field.
 fn status_line(input: &[u8], oddities: &mut Oddities) -> Result<(bool, u16, usize), Stop> {
     let known = input.len().min(b"HTTP/1.".len());
     if input[..known] != b"HTTP/1."[..known] {
@@ -118,11 +119,11 @@ fn status_line(input: &[u8], oddities: &mut Oddities) -> Result<(bool, u16, usiz
 }
 
 impl Gathered {
-    /// Takes the field whose line begins at `start`; returns where the next line begins.
+    /// Reads the field whose line begins at `start`; returns the offset of the next line.
     fn field(&mut self, input: &[u8], start: usize) -> Result<usize, Stop> {
         let line_end = memchr::memchr(b'\n', &input[start..]).map(|length| start + length);
         if let Some(end) = line_end.filter(|end| input[end - 1] != b'\r') {
-            // This line is read as if it ended as it should, so that there is one reader of lines.
+            // A line that ends in LF alone is read as if it ended in CRLF, so that one parser serves both.
             let line = [&input[start..end], b"\r\n"].concat();
             let (field, _) = field_line::read(&line, 0)?;
             self.oddities.bare_lf = true;
@@ -153,7 +154,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// Decides how the body is framed, by RFC 9112 section 6.3 in its order.
+    /// Decides how the body is framed, by the steps of RFC 9112 section 6.3 in their order.
     fn framing(&mut self, status: u16, to_head: bool) -> BodyFraming {
         self.oddities.two_framings = self.chunked && self.length.is_some();
         if to_head || status < 200 || status == 204 || status == 304 {

@@ -8,8 +8,8 @@ use crate::limits::METHOD_BYTES_MAX;
 use crate::refusal::Stop;
 use crate::request_target::RequestTarget;
 
-/// Reads the line at `start` into `request` and returns where the next one starts. The host of `request` is
-/// then the target's.
+/// Reads the line at `start` into `request`, and returns where the next line starts. Afterwards the host of `request`
+/// is the host of the target.
 #[inline]
 pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Result<usize, Stop> {
     let method_end = read_method(input, start)?;
@@ -28,7 +28,7 @@ pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Res
     Ok(next)
 }
 
-/// Returns where the method ends; a space follows.
+/// Returns where the method ends; a space follows it.
 #[inline]
 fn read_method(input: &[u8], start: usize) -> Result<usize, Stop> {
     let name = input.get(start..).ok_or(Stop::Short)?;
@@ -40,8 +40,8 @@ fn read_method(input: &[u8], start: usize) -> Result<usize, Stop> {
     }
 }
 
-/// Reads the version at `start`, which ends the line that began at `line_start`; returns where the next line
-/// starts, too.
+/// Reads the version at `start`, which ends the line that began at `line_start`; returns the version and where the next
+/// line starts.
 #[inline]
 fn read_version(input: &[u8], line_start: usize, start: usize) -> Result<(Version, usize), Stop> {
     match &input[start..] {
@@ -53,7 +53,7 @@ fn read_version(input: &[u8], line_start: usize, start: usize) -> Result<(Versio
     }
 }
 
-/// Reads any version but a complete `HTTP/1.1`.
+/// Reads any version other than a complete `HTTP/1.1`.
 #[cold]
 fn odd_version(rest: &[u8]) -> Result<Version, Stop> {
     let version = rest.get(..8).ok_or_else(|| match memchr::memchr(b'\n', rest) {
@@ -78,7 +78,7 @@ fn odd_version(rest: &[u8]) -> Result<Version, Stop> {
     }
 }
 
-/// Returns the refusal of a method that ends in something else than a space, or does not begin.
+/// Returns the refusal of a method that is empty or does not end in a space.
 #[cold]
 fn not_a_method(name: &[u8], length: usize) -> Stop {
     let refusal = match name[length] {
@@ -91,7 +91,7 @@ fn not_a_method(name: &[u8], length: usize) -> Stop {
     refusal.into()
 }
 
-/// Returns the refusal of a target that is empty or ends in something else than a space.
+/// Returns the refusal of a target that is empty or does not end in a space.
 #[cold]
 fn not_a_target(input: &[u8], end: usize) -> Stop {
     let refusal = match &input[end..] {
@@ -109,10 +109,10 @@ const HTTP2_PREFACE: Refusal = Refusal::bad("This is HTTP/2 without TLS, but the
 const EMPTY_LINES: Refusal = Refusal::bad("More than one empty line stands before the request.");
 const BAD_BLANK: Refusal = Refusal::bad("The request line must have exactly two single spaces.");
 const BAD_METHOD: Refusal = Refusal::bad("The method holds a byte that no method may hold.");
-const METHOD_TOO_LONG: Refusal = Refusal::new(501, "The method is longer than any that is known.");
+const METHOD_TOO_LONG: Refusal = Refusal::new(501, "The method is longer than any known method.");
 const BAD_TARGET: Refusal =
     Refusal::bad("The request-target holds a control, a fragment or a byte that is not ASCII.");
 const NO_VERSION: Refusal = Refusal::bad("The request line must end in HTTP/1.1 and one CRLF.");
-const OLD_VERSION: Refusal = Refusal::new(505, "HTTP before 1.0 is not spoken here.");
+const OLD_VERSION: Refusal = Refusal::new(505, "HTTP versions before 1.0 are not supported.");
 const NEW_VERSION: Refusal = Refusal::new(505, "This port speaks HTTP/1.1 and HTTP/1.0.");
 pub(crate) const BARE_LF: Refusal = Refusal::bad("A line ends in LF without CR.");

@@ -10,16 +10,16 @@ use crate::Refusal;
 pub(crate) struct RequestTarget {
     /// The target as it stands in the request line.
     pub(crate) whole: Span,
-    /// The path without authority and query; empty for an absolute-form without a path, and for CONNECT.
+    /// The path, without the authority and the query; empty for an absolute-form without a path, and for CONNECT.
     pub(crate) path: Span,
-    /// The query, behind the first `?`.
+    /// The query, after the first `?`.
     pub(crate) query: Span,
     /// The authority of an absolute-form or an authority-form.
     pub(crate) authority: Option<Span>,
 }
 
 impl RequestTarget {
-    /// Takes apart `input[start..end]`, which holds nothing but printable ASCII.
+    /// Splits `input[start..end]`, which holds only printable ASCII, into its parts.
     pub(crate) fn read(
         input: &[u8],
         start: usize,
@@ -51,7 +51,8 @@ impl RequestTarget {
     }
 }
 
-/// Takes apart `http://authority/path?query`. Only proxies are sent it today, but every server must take it.
+/// Splits `http://authority/path?query` into its parts. Today clients send this form only to proxies, but every server
+/// must accept it.
 #[cold]
 fn absolute(input: &[u8], start: usize, end: usize) -> Result<RequestTarget, Refusal> {
     let target = &input[start..end];

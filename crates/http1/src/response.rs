@@ -1,5 +1,4 @@
-//! Response heads on an HTTP/1.1 connection: the status line, and the fields that say where the response
-//! ends.
+//! Response heads on an HTTP/1.1 connection: the status line, and the fields that say where the response ends.
 
 use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, Version, check_status};
 
@@ -8,22 +7,22 @@ use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, Vers
 pub struct Asked {
     /// The version that the client speaks.
     pub version: Version,
-    /// Whether the method is HEAD, to which no body is sent.
+    /// Whether the method is HEAD, whose response has no body.
     pub is_head: bool,
-    /// Whether the connection may live on; cleared by a server that wants to close it.
+    /// Whether the connection may stay open; cleared by a server that wants to close it.
     pub keep_alive: bool,
 }
 
 /// How the body that follows the head must be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFraming {
-    /// Not at all: no byte may follow.
+    /// The body is not sent: no byte may follow the head.
     None,
-    /// As this many bytes; if they cannot be had, the connection must be cut.
+    /// The body is sent as this many bytes; if they are not available, the connection must be cut.
     Length(u64),
-    /// In chunks, see [`crate::write_chunk_head`].
+    /// The body is sent in chunks, see [`crate::write_chunk_head`].
     Chunked,
-    /// As it is, until the connection is closed.
+    /// The body is sent as it is, and its end is the end of the connection.
     UntilClose,
 }
 
@@ -32,12 +31,11 @@ pub enum BodyFraming {
 pub struct Framed {
     /// How to send the body.
     pub framing: BodyFraming,
-    /// Whether the connection lives on behind the body.
+    /// Whether the connection stays open after the body.
     pub keep_alive: bool,
 }
 
-/// Begins a head: appends its status line to `out`, which says HTTP/1.1 to every client (RFC 9110 section
-/// 6.2).
+/// Begins a head: appends its status line to `out`. The line says HTTP/1.1 to every client (RFC 9110 section 6.2).
 ///
 /// # Errors
 ///
@@ -53,8 +51,8 @@ pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<Res
     Ok(ResponseHead::new(out, status))
 }
 
-/// Completes a head for the request of `asked`: Date and Server unless the application set them, the length
-/// or coding of the body, whether the connection persists, and the empty line.
+/// Completes a head for a request with the facts `asked`: appends Date and Server unless the application has set them,
+/// the length or coding of the body, whether the connection persists, and the empty line.
 #[inline]
 pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>, body: BodySize) -> Framed {
     head.identify(identity);
@@ -65,13 +63,14 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
         && !facts.closes()
         && asked.version == Version::Http11
     {
-        // Usually nothing else has to be said.
+        // Usually no other field is needed.
         write_content_length(out, length, true);
         return Framed { framing: BodyFraming::Length(length), keep_alive: true };
     }
     let framing = write_framing(out, &facts, asked, body);
     let keep_alive = asked.keep_alive && !facts.closes() && framing != BodyFraming::UntilClose;
-    // The status line says 1.1, so that a client of 1.0 may take persistence for granted too.
+    // The status line says 1.1, so a client of 1.0 may also assume that the connection persists: it must always be
+    // told.
     out.extend_from_slice(match (keep_alive, asked.version) {
         (false, _) => b"Connection: close\r\n\r\n",
         (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
@@ -80,7 +79,7 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
     Framed { framing, keep_alive }
 }
 
-/// Appends Content-Length or Transfer-Encoding where one is due, RFC 9112 sections 6.1 to 6.3.
+/// Appends Content-Length or Transfer-Encoding if one is needed, RFC 9112 sections 6.1 to 6.3.
 #[inline]
 fn write_framing(out: &mut Vec<u8>, facts: &HeadFacts, asked: Asked, body: BodySize) -> BodyFraming {
     if facts.has_no_body(asked.is_head) {
@@ -102,8 +101,8 @@ fn write_framing(out: &mut Vec<u8>, facts: &HeadFacts, asked: Asked, body: BodyS
     }
 }
 
-/// Appends a Content-Length line, and the empty line if it `is_last`. Simply told: the name, `length` in
-/// decimal, the line's end. The line is built from its end to its start, to be appended at once.
+/// Appends a Content-Length line, and the empty line if it `is_last`. The line is the name, `length` in decimal and a
+/// line end; it is built from its end to its start, and then appended at once.
 #[inline]
 fn write_content_length(out: &mut Vec<u8>, length: u64, is_last: bool) {
     const NAME: &[u8; 16] = b"Content-Length: ";
@@ -127,17 +126,17 @@ fn write_content_length(out: &mut Vec<u8>, length: u64, is_last: bool) {
     out.extend_from_slice(&line[start..end]);
 }
 
-/// Appends any status line but the usual one.
+/// Appends any status line other than `200 OK`.
 fn write_status_line(out: &mut Vec<u8>, status: u16, reason: &[u8]) -> Result<(), BadResponse> {
     check_status(status, reason)?;
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
-    // The space stays without a reason too, RFC 9112 section 4.
+    // Without a reason, the space before it is still sent: RFC 9112 section 4.
     out.extend_from_slice(b" ");
     out.extend_from_slice(reason);
     out.extend_from_slice(b"\r\n");
     Ok(())
 }
 
-/// Room for a usual head, so that its buffer grows once.
+/// Room for a usual head, so that the buffer grows only once.
 const HEAD_BYTES_USUAL: usize = 256;

@@ -64,21 +64,21 @@ pub(crate) struct Entry<'e> {
 }
 
 impl Entry<'_> {
-    /// Returns the entry as text or JSON, as was set, with its end.
+    /// Returns the entry as text or JSON, whichever is set, with a line feed behind it.
     pub(crate) fn line(&self, text: &str) -> Vec<u8> {
         let mut line = if is_json() { self.json(text) } else { self.text(text) };
         line.push(b'\n');
         line
     }
 
-    /// Returns the entry that says how many were lost.
+    /// Returns the entry that says how many entries were lost.
     pub(crate) fn of_loss(unix_ms: u64) -> Self {
         static SOURCE: Source<'static> = Source::Server(&messages::ENTRIES_LOST);
 
         Self { source: &SOURCE, group: None, worker: None, request: None, unix_ms }
     }
 
-    /// Returns `[time] worker 2 request ID ADY201 error: text`, without its end.
+    /// Returns `[time] worker 2 request ID ADY201 error: text`, without a line feed behind it.
     pub(crate) fn text(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 128);
         out.push(b'[');
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::request_id::RequestIds;
 
-    /// Each part that is there is written in its place; one that is missing leaves no gap.
+    /// Each part of an entry is written in its place, and a missing part leaves no gap.
     #[test]
     fn both_forms() {
         let request = RequestIds::new(7)

@@ -20,13 +20,14 @@ use crate::{files, original_stderr};
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
-/// The error log, whatever the application does to descriptor 2. It keeps its number when it is opened again.
+/// The error log's own descriptor, which stays whatever the application does to descriptor 2. Its number stays the same
+/// when the log is opened again.
 static OWN: OnceLock<Arc<File>> = OnceLock::new();
 static JOURNALS: OnceLock<Box<Link>> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CUT: AtomicBool = AtomicBool::new(false);
 
-/// The error log's queue in one process of those that were forked from each other.
+/// The error log's queue in one process; `next` is the queue in a process that was forked from it.
 struct Link {
     generation: u64,
     journal: Journal,
@@ -35,7 +36,7 @@ struct Link {
 
 /// Has entries go to `destination` from now on. A file becomes this process's standard error, too, so that messages of
 /// the C library, of a fault or of a child process arrive there. Call it before any code of an application runs:
-/// changes that it makes to its standard streams later have no effect here.
+/// changes that the application makes to its standard streams later have no effect on the log.
 ///
 /// # Errors
 ///
@@ -63,8 +64,8 @@ pub fn open(destination: &Destination) -> io::Result<()> {
 }
 
 /// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps a thread waiting; at
-/// most `bytes_max` wait to be written. Call it in the process that serves, because a thread does not live through a
-/// fork, and after the application was imported, which may fork.
+/// most `bytes_max` bytes wait to be written. Call it in the process that serves, because a thread does not survive a
+/// fork, and after the import of the application, which may fork.
 ///
 /// # Errors
 ///
@@ -93,8 +94,8 @@ pub fn end_queue() {
     }
 }
 
-/// Returns the error log's queue in this process. A child has another one, or none: the threads of its parent do not
-/// exist there, and whatever was locked stays locked.
+/// Returns the error log's queue in this process. A forked child has a queue of its own, or none: the threads of its
+/// parent do not exist in it, and a lock that one of them held is never released.
 fn journal() -> Option<&'static Journal> {
     let generation = forks::generation();
     let mut place = &JOURNALS;
@@ -114,8 +115,8 @@ pub fn settle() {
     }
 }
 
-/// Counts lost entries in `counter`, too, and notes those that are not written yet in `leaves`, which outlive this
-/// process.
+/// Counts lost entries in `counter`, too, and notes entries that are not written yet in `leaves`, a store that outlives
+/// this process.
 pub fn leave_in(counter: Counter, leaves: Box<dyn EntryStore>) {
     if let Some(journal) = journal() {
         journal.count_in(counter);
@@ -123,7 +124,7 @@ pub fn leave_in(counter: Counter, leaves: Box<dyn EntryStore>) {
     }
 }
 
-/// Returns how many entries this process has lost since a thread writes them.
+/// Returns how many entries this process has lost since a thread began to write them.
 pub fn entries_lost() -> u64 {
     journal().map_or(0, Journal::lost)
 }
@@ -160,8 +161,8 @@ pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
     }
 }
 
-/// Opens the file again and replaces the former one with it, also as standard error, unless something else is there by
-/// now. A failure is reported in the former file.
+/// Opens the file again and replaces the former one with it, also as standard error, unless standard error is another
+/// file by now. A failure is reported in the former file.
 pub(crate) fn open_again() -> Option<Arc<File>> {
     for (path, made) in files::open_for_others() {
         told(path, made);
@@ -192,7 +193,7 @@ pub fn write(message: &Message, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Writes a message about a request that this thread does not serve, if it is known which.
+/// Writes a message about `request`, which this thread does not serve; `None` if the request is unknown.
 pub fn write_about(request: Option<&RequestId>, message: &Message, text: fmt::Arguments<'_>) {
     if wants(message.level) {
         put_about(request, &Source::Server(message), &text.to_string());
@@ -217,7 +218,8 @@ pub fn announce(message: &Message, text: &str) {
     }
 }
 
-/// Says why nothing is served: in plain text to the user who started this, and as an entry where entries go.
+/// Says why the server does not serve: in plain text to the user who started it, and as an entry if the log is a file,
+/// syslog or JSON.
 pub fn complain(message: &Message, text: &str) {
     let collected = SYSLOG.get().is_some();
     if settings::is_json() || collected || FILE.get().is_some() {
@@ -229,7 +231,7 @@ pub fn complain(message: &Message, text: &str) {
     tell_onlooker(text);
 }
 
-/// Says something to the user who started this, if they do not see where entries go.
+/// Writes text to the standard error that the server was started with, if a log file has replaced it since.
 pub fn tell_onlooker(text: &str) {
     original_stderr::write(text.as_bytes());
 }
@@ -256,7 +258,7 @@ fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     }
 }
 
-/// Writes text as it is, such as what an application writes to `wsgi.errors` where entries are not collected.
+/// Writes text as it is, such as an application's output to `wsgi.errors` if entries are not collected.
 pub fn put_plain(text: &str) {
     put_line(text.as_bytes().to_vec());
 }
@@ -290,16 +292,16 @@ fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
     }
 }
 
-/// Takes the count of entries that were lost without a queue and not told.
+/// Takes the count of entries that were lost without a queue and are not reported yet.
 pub(crate) fn take_lost() -> u64 {
     if LOST.load(Ordering::Relaxed) == 0 { 0 } else { LOST.swap(0, Ordering::Relaxed) }
 }
 
 /// Writes without a queue: before anything is served, or in a child that the application has forked. Such a child is a
-/// plain program, whose words go to its standard error.
+/// plain program, whose entries go to its standard error.
 fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
     if IS_CUT.load(Ordering::Relaxed) {
-        // A line feed keeps this entry apart from one that a full disk has cut.
+        // A line feed keeps this entry apart from an entry that a full disk has cut.
         line.insert(0, b'\n');
     }
     let written = match OWN.get() {
@@ -317,7 +319,8 @@ fn collect(syslog: &Mutex<Syslog>, entry: &Entry<'_>, text: &str) -> io::Result<
     try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line)
 }
 
-/// Locks the connection to syslog. In a child that was forked while another thread had the lock, it never comes free.
+/// Locks the connection to syslog. In a child that was forked while another thread had the lock, the lock is never
+/// released.
 fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
     for _ in 0..TRIES_MAX {
         match syslog.try_lock() {

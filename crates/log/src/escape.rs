@@ -1,7 +1,7 @@
-//! Escapes for bytes that clients send: nothing in them ends a string or a line, or moves a terminal's cursor.
+//! Escapes for bytes that clients send, so that nothing in them ends a string or a line, or moves a terminal's cursor.
 
 /// Appends `bytes` as Apache's log does: quotes and backslashes behind a backslash, some control bytes by their letter,
-/// all other control bytes and all that are not ASCII as `\xhh`.
+/// all other control bytes and all bytes that are not ASCII as `\xhh`.
 #[inline]
 pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_clean(bytes) {
@@ -24,10 +24,10 @@ pub fn write_json(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
 }
 
-/// Whether `bytes` can stand as they are, in both notations.
+/// Whether `bytes` need no escape in either notation.
 #[inline]
 fn is_clean(bytes: &[u8]) -> bool {
-    // Without an early end, the compiler compares 16 bytes at a time; nearly all input is clean.
+    // The loop does not end early, so that the compiler compares 16 bytes at a time; nearly all input is clean.
     bytes.iter().fold(true, |clean, &byte| clean & is_clean_byte(byte))
 }
 
@@ -69,8 +69,8 @@ fn escape_json(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether some readers of logs take a character for a line's end, so that it would tear the object apart, or whether
-/// it reorders the text behind it (UAX 9), so that a terminal would show one thing where another is.
+/// Whether a character would mislead a reader of the log: some programs take it for the end of a line and split the
+/// object there, or it reorders the text behind it (UAX 9), so that a terminal shows other text than was logged.
 fn disturbs(character: char) -> bool {
     matches!(
         character,
@@ -105,8 +105,8 @@ mod tests {
         out
     }
 
-    /// The fast look finds a byte that must be escaped, whichever and wherever it is; the slow writers agree that all
-    /// others stay as they are.
+    /// The fast check finds every byte that must be escaped, at every place, and the slow writers escape the same bytes
+    /// and no others.
     #[test]
     fn every_byte_is_clean_or_escaped() {
         for byte in 0..=255_u8 {

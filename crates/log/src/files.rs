@@ -15,7 +15,7 @@ static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
 /// The standard output at the time when the logs were opened, whatever the application does to descriptor 1.
 static STDOUT: OnceLock<Arc<File>> = OnceLock::new();
 
-/// Sets a file once; a later call replaces it.
+/// Sets a file at the first call; a later call puts another file in its place, under the same descriptor.
 pub(crate) fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()> {
     if let Some(own) = place.get() {
         return stdio::replace(&**own, file);
@@ -69,7 +69,7 @@ pub(crate) fn open_for_others() -> impl Iterator<Item = (&'static Path, io::Resu
 }
 
 /// Opens a log file to append to. Only its owner may write and only its group may read a new file: addresses of clients
-/// are personal data. A pipe is opened although it has no reader yet: its data waits in it for a reader.
+/// are personal data. A pipe is opened even if it has no reader yet: the data waits in the pipe for one.
 ///
 /// # Errors
 ///
@@ -81,7 +81,8 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
         options.custom_flags(flags | process::NO_WAIT).open(path)
     };
     let file = match open(false) {
-        // A process with both ends of a pipe need not wait for the other (fifo(7)), nor open it again for the next reader.
+        // A process that has both ends of a pipe need not wait for a reader (fifo(7)), nor open the pipe again for the
+        // next one.
         Ok(file) if stream::is_fifo(&file) => open(true).unwrap_or(file),
         Err(error) if error.raw_os_error() == Some(stream::NO_READER) => open(true)?,
         opened => opened?,

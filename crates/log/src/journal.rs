@@ -2,13 +2,13 @@
 //! does not read.
 //!
 //! A chunk is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are written
-//! in the order in which they came. A chunk that finds no room in the queue is lost, and so is one that the log refuses
-//! (a full disk, a pipe without a reader): to keep it would only move the limit. Losses are counted, and told when the
-//! log takes chunks again.
+//! in the order in which they came. A chunk that finds no room in the queue is lost, and so is a chunk that the log
+//! refuses (a full disk, a pipe without a reader): keeping it would only move the limit. Losses are counted, and
+//! reported when the log takes chunks again.
 //!
 //! The thread is woken only if it sleeps, so a busy log costs the logging threads nothing but a lock. An entry for a
 //! pipe, a socket or a terminal is written by the thread that logs it, if nothing is queued before it: such a write
-//! never waits, spares the switch to the thread, and the last words of a process that dies are out. Entries for a file
+//! never waits and spares a switch of threads, and the last entry of a process that dies is written. Entries for a file
 //! are noted in a place that outlives the process ([`EntryStore`]) until they are written.
 
 use std::collections::VecDeque;
@@ -25,19 +25,19 @@ use crate::entry::{Entry, LOST_WORDS};
 use crate::sink::{Destination, Sink};
 use crate::{error_log, messages, original_stderr};
 
-/// How long the end of a server or a process waits for a log that does not take what is queued.
+/// How long a server or a process that ends waits for a log that does not take the queued chunks.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the log's thread is waited for after that, to say how much of its chunk is written.
+/// How long the end then waits for the log's thread, which says how much of its chunk is written.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the loss of access log lines is reported at most.
+/// Least time between two reports of lost access log lines.
 const TELL_EVERY_MS: u64 = 60_000;
 
-/// Room that is enough for the entry that tells a loss.
+/// Enough room for the entry that reports a loss.
 const LOSS_BYTES: usize = 512;
 
-/// The stack of the log's thread, which writes and tells, and no more.
+/// The stack of the log's thread, which only writes chunks and reports losses.
 const STACK_BYTES: usize = 256 << 10;
 
 /// A place outside this process where entries are noted until they are written.
@@ -73,7 +73,7 @@ pub(crate) type Then = Box<dyn FnOnce() + Send>;
 struct Chunk {
     /// The bytes are shared: while the thread writes them, other threads can see how much is lost if it hangs.
     bytes: Arc<Vec<u8>>,
-    /// Bytes that are written.
+    /// How many bytes are written already.
     done: usize,
     kind: Kind,
     /// A value to drop when the chunk is written or lost.
@@ -113,13 +113,13 @@ struct Rest {
 }
 
 impl Rest {
-    /// Returns how many lines, or entries, are lost with this rest. They are counted only then: it costs as much as all
-    /// else about a batch.
+    /// Returns how many lines or entries are lost with this rest. Lines are counted only when they are lost, because
+    /// counting costs as much as all other work on a batch.
     fn count(&self) -> u64 {
         match self.kind {
             Kind::Lines => memchr::memchr_iter(b'\n', &self.bytes[self.done..]).count() as u64,
             Kind::Entry => 1,
-            // The entries of this number were counted when they were lost.
+            // The entries that this chunk reports were counted when they were lost.
             Kind::Loss(_) => 0,
         }
     }
@@ -131,9 +131,9 @@ enum Activity {
     /// No work.
     #[default]
     Empty,
-    /// Writing a chunk, of which this rest was not written when it was taken.
+    /// Writing a chunk; this rest is the part that was not written when the thread took the chunk.
     Chunk(Rest),
-    /// Writing a chunk that is not waited for any more.
+    /// Writing a chunk whose rest is counted as lost already.
     GivenUp,
     /// Opening a file.
     File,
@@ -145,21 +145,21 @@ impl Activity {
     }
 }
 
-/// Which of the logs.
+/// The access log or the error log.
 enum Which {
     Access(Access),
     Errors,
 }
 
-/// The thread of an access log, and what it does beyond writing.
+/// The properties that only an access log has.
 struct Access {
     destination: Destination,
-    /// Whether a file is closed when nothing is to be written.
+    /// Whether the thread closes a file when it has nothing to write.
     is_passing: bool,
     told: Mutex<LastTold>,
 }
 
-/// When failures and losses were told last, on the monotonic clock.
+/// When failures and losses were reported last, on the monotonic clock.
 #[derive(Default)]
 struct LastTold {
     failure_ms: Option<u64>,
@@ -176,12 +176,12 @@ struct State {
     activity: Activity,
     is_asleep: bool,
     is_renamed: bool,
-    /// Functions to call when the file is open that has the name now.
+    /// Functions to call when the file has been opened again under its name.
     then: Vec<Then>,
     has_ended: bool,
     /// A buffer for the next batch.
     spare: Vec<u8>,
-    /// Lines or entries that were lost and not told.
+    /// Lines or entries that were lost and are not reported yet.
     lost: u64,
     leaves: Option<Box<dyn EntryStore>>,
 }
@@ -205,7 +205,7 @@ struct Shared {
     work: Condvar,
     /// Signalled when all work is done.
     rest: Condvar,
-    /// Set when the thread must not wait for a reader any more: there is another file, or no time.
+    /// Set when the thread must not wait for a reader any more, because the file is to be opened again or time is up.
     is_pressed: AtomicBool,
     /// Set when the chunk that the thread writes is given up.
     is_over: AtomicBool,
@@ -221,7 +221,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the access log at `destination`, of which `bytes_max` may wait to be written.
+    /// Opens the access log at `destination`; at most `bytes_max` bytes may wait to be written.
     ///
     /// # Errors
     ///
@@ -231,8 +231,8 @@ impl Journal {
         Self::start(Self::of_access(destination, false), Some(sink), bytes_max)
     }
 
-    /// Makes the access log at `destination` for a process that seldom writes there: its thread opens it when there are
-    /// lines to write, and closes a file again.
+    /// Makes the access log at `destination` for a process that seldom writes to it: the log's thread opens it when
+    /// there are lines to write, and closes it afterwards if it is a file.
     ///
     /// # Errors
     ///
@@ -285,7 +285,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends the thread, once everything is written; chunks that are not in time are lost.
+    /// Ends the thread once everything is written; chunks that are not written in time are lost.
     pub(crate) fn end(&self) {
         self.settle(END_PATIENCE);
         let mut state = self.shared.lock();
@@ -296,7 +296,7 @@ impl Journal {
         let is_free = state.activity.is_empty();
         drop(state);
         if is_free && let Some(thread) = lock(&self.thread).take() {
-            // Joining only fails when the thread has panicked, which its own message has said.
+            // Joining fails only if the thread has panicked, and a panic prints a message of its own.
             let _ = thread.join();
         }
     }
@@ -338,7 +338,7 @@ impl Journal {
         None
     }
 
-    /// Notes entries from now on in `leaves`, which outlive this process.
+    /// Notes entries from now on in `leaves`, a store that outlives this process.
     pub(crate) fn leave_in(&self, leaves: Box<dyn EntryStore>) {
         self.shared.lock().leaves = Some(leaves);
     }
@@ -357,7 +357,7 @@ impl Journal {
         self.shared.wake(&mut state);
     }
 
-    /// Waits until everything is written, for at most `patience`; chunks that are not by then are lost.
+    /// Waits until everything is written, for at most `patience`; chunks that are not written by then are lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
         let has_rest =
@@ -376,7 +376,7 @@ impl Journal {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
-        // A write that hangs may end after all, but not while a thread waits for it.
+        // The write that hangs may still end later, when no thread waits for it any more: its rest counts as lost.
         if let Activity::Chunk(rest) = &state.activity {
             let missing = rest.count();
             state.activity = Activity::GivenUp;
@@ -425,7 +425,7 @@ impl Shared {
         }
     }
 
-    /// Puts a chunk behind the others, if there is room. A chunk alone always has room.
+    /// Puts a chunk behind the others, if there is room. An empty queue always has room.
     fn add(&self, state: &mut State, chunk: Chunk) -> io::Result<()> {
         if state.bytes > 0 && chunk.bytes.len() > self.bytes_max.saturating_sub(state.bytes) {
             self.lose(state, &chunk);
@@ -441,7 +441,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes an entry at once if nothing is before it and its reader need not be waited for.
+    /// Writes an entry at once if no chunk is queued before it and the write never waits for a reader; else queues it.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
         let is_next = state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
@@ -467,7 +467,7 @@ impl Shared {
         }
     }
 
-    /// Queues the entry that tells a loss before the next entry.
+    /// Writes or queues the entry that reports a loss, so that it comes before the next entry.
     fn regain(&self, state: &mut State) -> Option<io::Error> {
         state.lost += error_log::take_lost();
         if state.lost == 0 || state.bytes + LOSS_BYTES > self.bytes_max {
@@ -493,7 +493,7 @@ impl Shared {
         }
     }
 
-    /// Tells that something is lost, but not too often; `may_wait` says whether telling it may wait.
+    /// Reports a loss, but not too often; `may_wait` says whether the report may wait for a reader.
     fn bewail(&self, why: Option<io::Error>, may_wait: bool) {
         let Some(why) = why else { return };
         match &self.which {
@@ -509,8 +509,8 @@ impl Shared {
         }
     }
 
-    /// Tells how many lines of the access log were lost, when it takes lines again, but not too often, unless it is
-    /// `at_last`.
+    /// Reports how many lines of the access log were lost, once the log takes lines again. Reports are at least a
+    /// minute apart, except for the last one (`at_last`).
     fn tell_loss(&self, at_last: bool) {
         let Which::Access(access) = &self.which else { return };
         let mut state = self.lock();
@@ -555,12 +555,13 @@ impl Shared {
     /// Waits for something to do.
     fn sleep<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if matches!(&self.which, Which::Access(access) if access.is_passing) {
-            // A pipe would lose the data that waits for its reader with its last descriptor, so streams stay open.
+            // Streams stay open: when the last descriptor of a pipe is closed, data that waits in it for a reader is
+            // lost.
             state.sink.take_if(|sink| !sink.is_stream());
         }
         self.rest(&mut state);
         state.is_asleep = true;
-        // A loss that may not be reported yet is reported later, although nothing else happens.
+        // A loss that may not be reported yet is reported later, even if no line comes until then.
         let patience = Duration::from_millis(TELL_EVERY_MS);
         if state.lost > 0 && matches!(self.which, Which::Access(_)) {
             state = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
@@ -655,7 +656,7 @@ impl Shared {
         state
     }
 
-    /// Opens the file that has the name now; keeps the former one if there is none. A failure is reported.
+    /// Opens the file under the log's name again, and keeps the former one if that fails. A failure is reported.
     fn opened_again(&self, former: Option<Sink>) -> Option<Sink> {
         let sink = self.open_again(former);
         let then = std::mem::take(&mut self.lock().then);
@@ -668,7 +669,7 @@ impl Shared {
     fn open_again(&self, former: Option<Sink>) -> Option<Sink> {
         match &self.which {
             Which::Errors => error_log::open_again().map(Sink::of_entries).or(former),
-            // A passing log is opened anew for its next lines in any case.
+            // A log of `passing_access` is opened again for its next lines anyway.
             Which::Access(Access { is_passing: true, .. }) => None,
             Which::Access(access) => match Sink::open(&access.destination) {
                 Ok(sink) => Some(sink),
@@ -684,14 +685,14 @@ impl Shared {
     }
 }
 
-/// Tells, when the entry about a loss is written, that the log can be written again.
+/// Reports that the log can be written again, if the chunk was the entry about a loss.
 fn done_with(chunk: &Chunk) {
     if let Kind::Loss(lost) = chunk.kind {
         original_stderr::regained(lost);
     }
 }
 
-/// Whether something may be told now, which counts as told from then on.
+/// Whether a report may be made now; if so, it counts as made.
 fn is_due(told_ms: &mut Option<u64>) -> bool {
     let now_ms = clock::monotonic_ms();
     let is_due = told_ms.is_none_or(|told_ms| now_ms.saturating_sub(told_ms) >= TELL_EVERY_MS);
@@ -745,7 +746,7 @@ mod tests {
         format!("{number} {}\n", "x".repeat(200)).into_bytes()
     }
 
-    /// Lines are written whole and in their order, and the missing ones were counted.
+    /// Lines are written whole and in their order, and the missing lines were counted.
     #[test]
     fn lines_are_written_or_counted() {
         let (reader, journal) = piped(true);
@@ -766,7 +767,7 @@ mod tests {
         assert_eq!(count.next_multiple_of(100), numbers.len() + usize::try_from(lost).unwrap());
     }
 
-    /// An entry stands in the place of missing ones and says their number, once, and nothing else is missing.
+    /// In the place of missing entries, one entry says how many are missing, and no other entry is missing.
     #[test]
     fn entries_are_written_or_counted() {
         let (reader, journal) = piped(false);
@@ -789,7 +790,7 @@ mod tests {
         assert_eq!((lost, count), (told, there + usize::try_from(lost).unwrap()));
     }
 
-    /// Lines that nobody reads do not delay the end of the process, and are counted.
+    /// Lines that nobody reads do not delay the end of the process, and are counted as lost.
     #[test]
     fn a_reader_that_stands_does_not_keep_the_end_waiting() {
         let (reader, journal) = piped(true);
@@ -806,7 +807,7 @@ mod tests {
         assert_eq!(4 * (PIPE_BYTES / 200), there + usize::try_from(lost).unwrap());
     }
 
-    /// An entry that can be written is out when the call returns; without the log's thread the caller gets it back.
+    /// An entry that can be written is written when the call returns; without the log's thread the caller gets it back.
     #[test]
     fn entries_are_out_at_once() {
         let (mut reader, journal) = piped(false);

@@ -6,10 +6,10 @@
 pub enum Level {
     /// Details that help to find a fault: each refused request, each connection that ended early.
     Debug,
-    /// Actions of the server of its own accord.
+    /// Actions that the server takes of its own accord.
     #[default]
     Info,
-    /// A condition that is probably not meant so.
+    /// A condition that is probably not intended.
     Warning,
     /// A failure to serve one or more requests as they should be.
     Error,

@@ -1,7 +1,7 @@
 //! The logs: the error log, the request that a line belongs to, and the outputs that lines go to.
 //!
-//! An entry is one call of write(2), so that the entries of several processes stay apart. It may have several lines.
-//! Where requests are served, each log is written by a thread of its own (`journal.rs`).
+//! An entry is one call of write(2), so that the entries of several processes stay apart. It may have several lines. In
+//! a process that serves requests, each log is written by a thread of its own (`journal.rs`).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The server's messages: each has a code that never changes, whatever its words become.
+//! The server's messages: each has a code that never changes, even if its words do.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ messages! {
     "Requests" {
         APPLICATION_FAILED = 201 Error "The application raised an exception, and its request failed."
             "Read the traceback."
-        REQUEST_TIMEOUT = 202 Error "A request sent nothing for longer than `--request-timeout`, or took longer than `--request-total-timeout`; it was interrupted where the stack says."
+        REQUEST_TIMEOUT = 202 Error "A request sent nothing for longer than `--request-timeout`, or took longer than `--request-total-timeout`; the stack shows where it was interrupted."
             "Make it faster, do it in the background, or raise the setting."
         THREAD_LOST = 203 Error "A request does not react to its interruption; its thread is lost, and a worker is replaced."
             "Find the call that never returns (often in C code): the stack is above, or in the message."
@@ -68,7 +68,7 @@ messages! {
             "Replace files by renaming new ones into their place."
         BODY_NOT_STORED = 207 Error "A request body could not be stored; the request was refused."
             "Make room in `--temp-dir`, or choose another."
-        BODY_TOO_LONG = 208 Warning "An application's body was longer than its Content-Length; it was cut there."
+        BODY_TOO_LONG = 208 Warning "An application's body was longer than its Content-Length; it was cut at that length."
             "Mend the application."
         BODY_TOO_SHORT = 209 Warning "An application's body was shorter than its Content-Length; the connection was closed."
             "Mend the application."
@@ -93,7 +93,7 @@ messages! {
         PASSWORDS = 221 Error "A file of passwords or groups was changed and cannot be read now; its previous content stays in force."
             "Mend the line that the message names."
         GUESSES = 222 Warning "An address has given wrong passwords so often that it has to wait. Logged once for each wait."
-            "Nothing, if it guesses. If it is a proxy, it hides many clients behind its own address."
+            "Nothing, if a client guesses there. If the address is a proxy's, it stands for many clients."
         WEAK_PASSWORD = 223 Warning "A password is stored with a weak hash: whoever steals the file can guess it quickly."
             "Store it again with `htpasswd -B`."
         SENT_NOWHERE = 224 Error "An application or a script has sent a request on to a file or a path where it cannot go; the request was answered 500."
@@ -164,7 +164,7 @@ messages! {
         WORKER_LEAVES = 328 Warning "Another program has sent a worker SIGTERM; another worker takes its place."
             "Send signals to the supervisor."
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
-            "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
+            "The entries above say why: mend that, and reload again. Until then the old version serves in the other workers."
         CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
         WORKER_SILENT = 331 Error "A worker gives no sign of life: it is stopped, gets no CPU, or hangs."
             "Look at what its process does; the worker is replaced after `--heartbeat-timeout`."
@@ -177,7 +177,7 @@ messages! {
             "Correct the key that the message names. `adyton check` has the same warning."
         AS_ROOT = 336 Warning "The application runs as root: whoever breaks into it has the whole machine."
             "Set `--user`: the workers become that user once the sockets are open. Or start the server as an ordinary user."
-        STATE_OF_ONE = 340 Warning "The application keeps data in the memory of each worker that all workers would need."
+        STATE_OF_ONE = 340 Warning "Each worker of the application keeps in its own memory data that all workers would need."
             "Use `--processes 1`, or keep the data where all workers find it: in a database, a file, a cache of its own, a signed cookie."
         HANDLER_LOST = 341 Warning "The application has set a signal handler that will not run; the message says why. Logged once for each signal."
             "Move the handler's work to a hook of `on_worker_stop`, or to another signal, and do not call `signal.set_wakeup_fd`."
@@ -238,7 +238,7 @@ pub fn reference() -> String {
 mod tests {
     use super::*;
 
-    /// Codes are in order, each once, under the heading of their hundred; and the page is the committed one.
+    /// Codes are in order, each once, under the heading of their hundred, and the committed page is up to date.
     #[test]
     fn codes() {
         let mut last = 0;

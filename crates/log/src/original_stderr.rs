@@ -1,5 +1,5 @@
 //! Keeps the original standard error after an error log in a file has replaced it, so that a failed start, and the loss
-//! of the log itself, are still told there.
+//! of the log itself, are still reported there.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,27 +13,27 @@ use adyton_sys::{clock, stream};
 use crate::entry::{Entry, Source};
 use crate::messages;
 
-/// How often a loss is reported at most: a full disk may have room for an entry now and then.
+/// Least time between two reports of a loss: a full disk may have room for an entry now and then.
 const TELL_EVERY_MS: u64 = 60_000;
 
 static FORMER: OnceLock<File> = OnceLock::new();
 static TOLD_MS: AtomicU64 = AtomicU64::new(0);
 static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Keeps standard error, unless it is this log already, as in a worker, whose supervisor has opened it.
+/// Keeps standard error, unless it is this log already, as in a worker, whose supervisor has opened the log.
 pub(crate) fn keep(log: &File) {
     // Without standard error there is nothing to keep.
     let Ok(former) = io::stderr().as_fd().try_clone_to_owned() else { return };
     let file = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
     let former = File::from(former);
     if file(&former) != file(log) {
-        // The first standard error is the one that somebody looks at.
+        // Only the first standard error is kept, because somebody looks at it.
         let _ = FORMER.set(former);
     }
 }
 
-/// Tells that an entry could not be written, unless the caller may not wait and the original standard error may make it
-/// wait.
+/// Reports that an entry could not be written. A caller that may not wait does so only if a write to the original
+/// standard error never waits.
 pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     if !may_wait && !FORMER.get().is_some_and(stream::has_reader) {
         return;
@@ -48,7 +48,7 @@ pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     tell(&format!("the error log cannot be written, and entries are lost: {error}"));
 }
 
-/// Tells that the error log can be written again.
+/// Reports that the error log can be written again.
 pub(crate) fn regained(entries_lost: u64) {
     if IS_TOLD.swap(false, Ordering::Relaxed) {
         tell(&format!("the error log can be written again; {entries_lost} entries were lost"));
@@ -62,7 +62,7 @@ fn tell(text: &str) {
     write(&entry.line(text));
 }
 
-/// Writes bytes as they are. A reader that does not read is not waited for: there is no other place to tell of it.
+/// Writes bytes as they are. A reader that does not read is not waited for: there is no other place to report that.
 pub(crate) fn write(bytes: &[u8]) {
     let Some(mut former) = FORMER.get() else { return };
     let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };

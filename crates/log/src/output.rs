@@ -1,4 +1,4 @@
-//! The application's output to its standard streams: collected to whole lines, one line for each thread.
+//! The application's output to its standard streams: collected into whole lines, separately for each thread.
 
 use std::cell::RefCell;
 
@@ -41,7 +41,7 @@ impl Begun {
     /// Writes unfinished lines, because nothing more will come.
     #[inline]
     fn end(&mut self) {
-        // Each request calls this, and mostly there is nothing.
+        // Each request calls this, mostly without an unfinished line.
         if self.0.iter().any(|begun| !begun.is_empty()) {
             self.put_lines();
         }
@@ -69,7 +69,7 @@ pub fn put_out(stream: Stream, text: &str) {
     }
 }
 
-/// Writes the unfinished lines of this thread, because nothing more will come on it, or nothing soon.
+/// Writes the unfinished lines of this thread, because no more text will come on this thread, or none soon.
 pub fn end_lines() {
     // A thread that is ending has no unfinished lines.
     let _ = BEGUN.try_with(|begun| begun.borrow_mut().end());

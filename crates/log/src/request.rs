@@ -1,4 +1,4 @@
-//! The request that a thread serves, to which the entries that it writes meanwhile belong.
+//! The request that a thread serves: entries that the thread writes meanwhile belong to it.
 
 use crate::output;
 pub use crate::request_id::{GIVEN_BYTES_MAX, RequestId, RequestIds};

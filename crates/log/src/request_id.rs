@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest id of a client's that is taken over.
+/// The longest id that is taken over from a client.
 pub const GIVEN_BYTES_MAX: usize = 128;
 
-/// The name of a request in all logs. A clone is cheap: each call of the application is noted with it, for its own
-/// thread and for other threads.
+/// The name of a request in all logs. A clone is cheap, because each call of the application is noted with the name,
+/// for its own thread and for others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId {
     number: u64,
@@ -18,7 +18,7 @@ pub struct RequestId {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Names {
-    /// The name that the client, or a proxy, has given it.
+    /// The name that the client, or a proxy, has given the request.
     given: Option<Box<str>>,
     /// The trace that the request is part of.
     trace: Option<Box<str>>,
@@ -38,7 +38,7 @@ impl RequestId {
         self.others.as_ref().and_then(|others| others.trace.as_deref())
     }
 
-    /// Returns the name that the client, or a proxy, has given it.
+    /// Returns the name that the client, or a proxy, has given the request.
     pub fn given(&self) -> Option<&str> {
         self.others.as_ref().and_then(|others| others.given.as_deref())
     }
@@ -54,14 +54,14 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// A maker of ids. No two ids of one maker are the same, and ids of different seeds hardly ever.
+/// A maker of ids. All ids of one maker differ, and ids of makers with different seeds almost always do.
 #[derive(Debug)]
 pub struct RequestIds {
     state: u64,
 }
 
 impl RequestIds {
-    /// Makes a maker that begins at any seed.
+    /// Makes a maker that begins at `seed`.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -70,7 +70,7 @@ impl RequestIds {
     /// field of W3C Trace Context; a malformed value is ignored.
     #[inline]
     pub fn next(&mut self, given: Option<&[u8]>, traceparent: Option<&[u8]>) -> RequestId {
-        // SplitMix64 (Steele, Lea, Flood 2014): a permutation, so nothing comes twice.
+        // SplitMix64 (Steele, Lea, Flood 2014): a permutation, so no number comes twice.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.state;
         number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -82,7 +82,7 @@ impl RequestIds {
     }
 }
 
-/// Returns an id that can stand in a log and in a field as it is; `None` for any other.
+/// Returns the id if it can stand in a log and in a field as it is; else `None`.
 fn take_over(given: &[u8]) -> Option<Box<str>> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=:@".contains(byte);
     let fits = (1..=GIVEN_BYTES_MAX).contains(&given.len()) && given.iter().all(is_plain);
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The examples of W3C Trace Context are read, and values that it does not allow are not.
+    /// The examples of W3C Trace Context are read, and values that this standard does not allow are ignored.
     #[test]
     fn traces() {
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");

@@ -63,10 +63,10 @@ impl fmt::Display for Destination {
 /// The output of a log, on the thread that may wait for it.
 pub(crate) struct Sink {
     way: Way,
-    /// Whether the bytes are lines, of which as many as a pipe takes whole are written in one piece; otherwise all
-    /// bytes are one piece.
+    /// Whether the bytes are lines: a pipe then gets in one write as many whole lines as it takes in one piece.
+    /// Otherwise all bytes are one piece.
     is_lines: bool,
-    /// Whether the last write that got through ended inside a line.
+    /// Whether the last successful write ended inside a line.
     is_within: bool,
     /// Whether the rest of that line is lost.
     is_cut: bool,
@@ -85,7 +85,8 @@ impl Way {
     }
 }
 
-/// Returns as many whole lines from the beginning as a pipe takes in one piece; a longer line goes in several.
+/// Returns as many whole lines from the beginning as a pipe takes in one piece, or the first part of a line that is
+/// longer.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let most = &bytes[..bytes.len().min(WHOLE_BYTES_MAX)];
     let end = most.iter().rposition(|&byte| byte == b'\n').map_or(most.len(), |at| at + 1);
@@ -179,7 +180,7 @@ impl Sink {
     }
 }
 
-/// A connection to syslog. A line that it has no room for is lost, or tried again: the server does not wait for it.
+/// A connection to syslog. A line that finds no room in the socket is lost or tried again: the server does not wait.
 pub(crate) struct Syslog {
     address: SyslogAddress,
     /// Address of a remote collector: looked up once, because that may take long.
@@ -214,8 +215,8 @@ impl Socket {
 }
 
 impl Destination {
-    /// Checks whether the destination can be written to now: a server that starts reports it, and one that runs goes on
-    /// without.
+    /// Checks whether the destination can be written to now. A server that starts reports a failure; a running server
+    /// goes on without the log.
     ///
     /// # Errors
     ///
@@ -356,7 +357,7 @@ mod tests {
         assert_eq!("whole\npart of a li\nnext\nafter\n", text);
     }
 
-    /// Without a reader no write waits, and no line comes twice or in parts when it is read again.
+    /// A write to a full pipe does not wait, and when the pipe is read again, no line comes twice or in parts.
     #[test]
     fn a_full_pipe_takes_the_rest_later() {
         let (mut reader, mut sink) = piped();
@@ -380,8 +381,8 @@ mod tests {
         assert_eq!(lines, text.join().unwrap().unwrap());
     }
 
-    /// Each line is a datagram with its priority, in the order in which they were written, and a line that waits too
-    /// long for its reader is lost.
+    /// Each line is sent as a datagram with its priority, in the order of writing; a line that finds no room is not
+    /// sent.
     #[test]
     fn syslog() {
         let folder = std::env::temp_dir().join(format!("adyton-syslog-{}", process::id()));

@@ -61,7 +61,7 @@ impl Stamp {
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The end of the year 9999, behind which `httpdate` panics: a broken clock must not stop the server.
+/// The end of the year 9999, after which `httpdate` panics: a broken clock must not stop the server.
 const UNIX_SECONDS_MAX: u64 = 253_402_300_799;
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ struct Cpus {
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
-        // The number of the standard library has the quota in it already, rounded down.
+        // The standard library's own number (`available_parallelism`) includes the quota already, rounded down.
         let cpus = Cpus { allowed: process::cpus_allowed(), all: process::cpus_of_the_machine() };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
@@ -90,11 +90,11 @@ impl Grant {
 /// Returns the folders of this process's group and of the groups above it, the nearest first.
 fn folders(root: &Path, group: &str) -> Vec<PathBuf> {
     let group = Path::new(group.trim_start_matches('/'));
-    // Inside a container the group's own path may not be there: then its root is mounted.
+    // Inside a container the group's path may not exist below the root: the group itself is mounted there.
     group.ancestors().map(|part| root.join(part)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns the path of the group in the hierarchy of a controller; in the second version all controllers share one,
+/// Returns the path of the group in the hierarchy of a controller; in version 2 all controllers share one hierarchy,
 /// which has no name.
 fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
@@ -108,8 +108,8 @@ fn number(path: &Path) -> Option<f64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Returns the least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` of the first
-/// version.
+/// Returns the least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` in version 1 of
+/// control groups.
 fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let of_second = second.iter().filter_map(|folder| {
@@ -125,7 +125,8 @@ fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     of_second.chain(of_first).filter(|cpus| *cpus > 0.0).reduce(f64::min)
 }
 
-/// Returns the least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` of the first version.
+/// Returns the least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` in version 1 of control
+/// groups.
 fn memory_limit(root: &Path, groups: &str) -> Option<u64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let first =
@@ -169,7 +170,7 @@ mod tests {
         }
     }
 
-    /// In the second version the narrowest limit of all groups above counts.
+    /// In version 2 of control groups, the least limit of the group and of all groups above it counts.
     #[test]
     fn second_version() -> std::io::Result<()> {
         let files = [
@@ -185,7 +186,7 @@ mod tests {
         Ok(())
     }
 
-    /// In the first version each controller has a tree of its own; -1 is no limit.
+    /// In version 1 of control groups, each controller has a tree of its own; -1 is no limit.
     #[test]
     fn first_version() -> std::io::Result<()> {
         let files = [

@@ -1,8 +1,8 @@
 //! Processes: a supervisor that keeps the sockets, and workers that serve on them.
 //!
-//! The supervisor runs no application code. It has one set of listening sockets for each *slot*, and starts a worker
-//! in each. When that worker ends, for whatever reason, the next one gets the same sockets, with the connections that
-//! wait in them; when it is to be replaced, its successor is ready before it is told to drain.
+//! The supervisor runs no application code. It has one set of listening sockets for each *slot*, and starts a worker in
+//! each slot. When the worker ends, for whatever reason, the next worker gets the same sockets, with the connections
+//! that wait in them. When a worker is to be replaced, its successor serves before the worker is told to drain.
 //!
 //! | state of a worker | it goes on when | to |
 //! | --- | --- | --- |
@@ -12,9 +12,9 @@
 //! | `Draining` | `--graceful-timeout` and a moment pass | `Doomed` |
 //! | any | it ends | gone: counted, logged with its cause |
 //!
-//! A slot wants one worker of the present *generation* that serves. Reload makes a new generation; while no worker of
-//! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
-//! generation is given up, and the old one serves on.
+//! Each slot should have one serving worker of the present *generation*. A reload makes a new generation. Until one
+//! worker of it has served, no other is started, so that a version that does not start costs only the attempt: the new
+//! generation is given up, and the old generation serves on.
 //!
 //! | folder | holds |
 //! | --- | --- |

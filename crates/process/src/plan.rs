@@ -28,7 +28,7 @@ pub struct Plan {
     pub preload: bool,
     /// Number of workers that serve.
     pub processes: usize,
-    /// Bounds between which that number may change by itself.
+    /// Bounds between which the number of workers may change by itself.
     pub bounds: Bounds,
     /// Number of workers that may be started at once to replace others.
     pub pace: Pace,
@@ -44,7 +44,7 @@ pub struct Plan {
     pub control: Option<OwnedFd>,
     /// The admin listener, where monitors ask for the state.
     pub admin: Option<OwnedFd>,
-    /// The requests that are answered there.
+    /// The requests that the admin listener answers.
     pub access: Access,
     /// Called once, when the first worker serves, with the application that it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
@@ -70,7 +70,7 @@ pub struct Plan {
     pub drain_delay_ms: u64,
 }
 
-/// The pace at which workers are replaced, once one of the new ones has shown that it can serve.
+/// The pace at which workers are replaced, once one of the new workers has shown that it can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// One worker after the other.
@@ -83,8 +83,8 @@ pub enum Pace {
 pub(crate) const OWN_VARIABLES: [&str; 1] = ["ADYTON_ADMIN_TOKEN"];
 
 impl Plan {
-    /// Returns the arguments of a program that this supervisor starts: its role, what it is told, and those that the
-    /// user typed.
+    /// Returns the arguments of a program that this supervisor starts: its role, its settings, and the arguments that
+    /// the user typed.
     pub(crate) fn arguments_of(&self, command: &str, told: String) -> Vec<OsString> {
         [command.into(), told.into()].into_iter().chain(self.arguments.iter().cloned()).collect()
     }

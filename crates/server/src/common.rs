@@ -13,8 +13,8 @@ use crate::config::Config;
 /// The way a server ends, once running requests are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Whether idle connections have seconds, and not just a moment, to send one more request: a client that sends one
-    /// just as the connection is closed would not know whether it was served.
+    /// Whether idle connections have seconds, and not just a moment, to send one more request: a client that sends a
+    /// request just as the connection is closed would not know whether the request was served.
     pub is_patient: bool,
     /// Whether no other process has the listeners: connections that the kernel has accepted are served here, or never.
     pub takes_queue: bool,
@@ -25,7 +25,7 @@ impl Ending {
     pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
 }
 
-/// Says whether a clean stop was asked for, and which.
+/// Returns how the server is to end, if a clean stop was asked for.
 pub type StopRequest = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
 
 /// Settings, counters, and the question whether to stop.
@@ -40,6 +40,6 @@ pub(crate) struct Common {
     pub(crate) compress_room: Arc<Room>,
     /// Answers that are kept for other clients.
     pub(crate) cache: Arc<Cache>,
-    /// Says whether a clean stop was asked for, and which.
+    /// Returns how the server is to end, if a clean stop was asked for.
     pub(crate) stop: StopRequest,
 }

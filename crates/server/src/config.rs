@@ -14,7 +14,7 @@ use crate::client::passage::SealKey;
 use crate::client::stored::Quota;
 use crate::site::limits::LONG_MS;
 
-/// When a loop changes hands.
+/// The condition under which a loop changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
     /// When a call takes too long.
@@ -30,11 +30,11 @@ pub enum HandOver {
 pub struct Config {
     /// Limits of a request head.
     pub head: Limits,
-    /// The field that carries a request's id, both ways; empty for none.
+    /// The header field that carries a request's id, in requests and in answers; empty for none.
     pub request_id_field: Vec<u8>,
-    /// Whether the logs have a place for traces (W3C Trace Context).
+    /// Whether log lines have a place for the trace of a request (W3C Trace Context).
     pub logs_traces: bool,
-    /// Whether to refuse requests with `_` in a field's name, rather than hide the field from the application.
+    /// Whether to refuse requests with `_` in a field's name; if not, the field is hidden from the application.
     pub refuse_underscores: bool,
     /// Memory for all bodies together; a body that finds none goes to a file.
     pub body_memory: Arc<BodyMemory>,
@@ -46,11 +46,11 @@ pub struct Config {
     pub first_byte_timeout_ms: u64,
     /// Time from a head's first byte to its last, in all.
     pub head_timeout_ms: u64,
-    /// How long a client may keep the server waiting for a request while others wait for its place.
+    /// How long a client may keep the server waiting for a request while other clients wait for its place.
     pub crowded_timeout_ms: u64,
     /// Most connections at once; further ones wait in the kernel's queue.
     pub connections_max: usize,
-    /// Most connections of one client address at once; one more is closed. 0 is no limit.
+    /// Most connections of one client address at once; a further one is closed. 0 is no limit.
     pub connections_per_address_max: u32,
     /// How much of an unread body is read and thrown away to spare the client a reset.
     pub drain_bytes_max: u64,
@@ -60,34 +60,35 @@ pub struct Config {
     pub graceful_timeout_ms: u64,
     /// Most threads inside the application, at least 1.
     pub threads: usize,
-    /// When a loop changes hands.
+    /// The condition under which a loop changes hands.
     pub hand_over: HandOver,
-    /// How many steps of nice(2) a thread is lowered that runs slow requests.
+    /// Number of steps of nice(2) by which the priority of a thread that runs slow requests is lowered.
     pub nice: u8,
     /// Most requests that wait for a thread; further ones are answered 503.
     pub queue_max: usize,
     /// How long each request may wait before it is answered 503.
     pub queue_timeout_ms: u64,
-    /// Most bodies that are streamed to the application at once, each by a thread that may wait; the loop reads further
-    /// ones.
+    /// Most bodies that are streamed to the application at once, each by a thread that may wait; the loop itself reads
+    /// further bodies.
     pub stream_body_threads_max: usize,
     /// Most scripts that run at once, at least 1.
     pub scripts_max: usize,
     /// The command of the process that starts scripts ([`adyton_spawn::serve`]): a program and its arguments. Empty for
     /// none.
     pub spawn_command: Vec<OsString>,
-    /// Bytes of answers that wait for their clients, together; past it each answer waits earlier.
+    /// Bytes of all answers together that may wait for their clients; above this, each answer waits earlier for its
+    /// client.
     pub output_bytes_max: u64,
-    /// Memory of all compressors together, in bytes; where no more is left, answers go uncompressed.
+    /// Memory of all compressors together, in bytes; while none is left, answers go uncompressed.
     pub compress_memory_max: u64,
     /// Bytes of answers that are kept for other clients, with all that belongs to them.
     pub cache_memory_max: u64,
-    /// The proxies that are believed, and which of their statements.
+    /// The proxies that are believed, and which of their statements are believed.
     pub trust: Option<Trust>,
     /// Whether connections of these proxies begin with a header of the PROXY protocol.
     pub proxy_headers: bool,
-    /// The key that seals connections to groups, so that they are known when they come back. A process without it
-    /// believes whatever comes through its passage.
+    /// The key that seals connections to groups, so that the door recognises them when they come back. A process
+    /// without the key believes every message of its passage.
     pub seal_key: Option<SealKey>,
     /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,
@@ -106,7 +107,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// A server that keeps everything in memory, for clients that do their part.
+    /// Makes the settings of a server that keeps everything in memory, with timeouts that only a faulty client reaches.
     fn default() -> Config {
         Config {
             head: Limits::default(),

@@ -53,13 +53,13 @@ pub struct Server {
     shared: Arc<Shared>,
     loops: usize,
     watch: Mutex<Option<(JoinHandle<()>, Arc<AtomicBool>)>>,
-    /// Whether the thread that waits for the end has something else to do first.
+    /// Whether the thread that waits for the end has to call its `attend` first.
     summoned: AtomicBool,
 }
 
 impl Server {
-    /// Makes a server of one loop for each of `parts`; they have the same configuration, and serve the same plan, whose
-    /// applications run in `host`. Events are counted in `tally`.
+    /// Makes a server of one loop for each of `parts`. All loops have the same configuration, and serve the same plan,
+    /// whose applications run in `host`. Events are counted in `tally`.
     ///
     /// # Errors
     ///
@@ -89,22 +89,24 @@ impl Server {
         let watched = shared.config.hand_over == HandOver::Auto && shared.host.is_some();
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
         let server = Self { shared, loops, watch: Mutex::new(watch), summoned: AtomicBool::new(false) };
-        // A reader of the board need not wait for a first request.
+        // A reader of the board finds the number of threads before the first request.
         server.shared.tally.set(Cell::Threads, server.threads() as u64);
         Ok(server)
     }
 
-    /// Threads that have to call [`Server::work`]. With one thread for the application, the first of them enters it
-    /// and the others do not; else all do.
+    /// Threads that have to call [`Server::work`]. If the application has one thread, only the first of these threads
+    /// enters it; else all do.
     pub fn threads(&self) -> usize {
         if self.shared.host.is_some() { self.shared.crew.threads_wanted() } else { self.loops }
     }
 
-    /// Makes the calling thread one of the server's, until the end. `enters` says whether it may enter the
-    /// application, to which it is known as `thread`. It comes, and leaves, detached. A fault of our own outside any
-    /// connection's work ends the process: a loop without a thread would keep its clients waiting for ever.
+    /// Makes the calling thread a thread of the server, until the server ends. `enters` says whether the thread may
+    /// enter the application, which knows the thread by the number `thread`. The thread is detached when this is
+    /// called, and when it returns. If our own code panics outside the work on a connection, the process ends: a loop
+    /// without a thread would keep its clients waiting for ever.
     pub fn work(&self, enters: bool, thread: u64) {
-        // The kernel wakes this thread on time: a waiting page is answered, and another let in, at once.
+        // The kernel wakes this thread at the exact time: a page that waits is answered, and the next one let in,
+        // without delay.
         process::wake_on_time();
         let work = || Driver::new(&self.shared, enters, thread).work();
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
@@ -118,8 +120,8 @@ impl Server {
         }
     }
 
-    /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application, nor
-    /// about to interrupt one that was. Returns whether none is.
+    /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application or
+    /// interrupts a call. Returns whether that was reached in time.
     pub fn wait(&self, patience: Duration) -> bool {
         let mut ended = lock(&self.shared.ended);
         while ended.len() < self.loops {
@@ -151,11 +153,11 @@ impl Server {
         }
     }
 
-    /// Has the thread that waits for the end attend to something else, and each loop see whether its host has something
-    /// for it to discard ([`Host::remains`]).
+    /// Has the thread in [`Server::wait_attentively`] run its `attend`, and each loop see whether its host has
+    /// something for it to discard ([`Host::remains`]).
     pub fn summon(&self) {
         self.summoned.store(true, Ordering::SeqCst);
-        // Taking the lock keeps the notification from falling between that thread's look and its wait.
+        // Taking the lock makes sure that the notification does not come between that thread's look and its wait.
         drop(lock(&self.shared.ended));
         self.shared.has_ended.notify_all();
         for inbox in &self.shared.inboxes {
@@ -172,13 +174,13 @@ impl Server {
         lock(&self.shared.ended).len() == self.loops
     }
 
-    /// Ends the rest: stops the watch, drops the loops with their objects of the application, and writes the rest of
-    /// the access log. Call it attached.
+    /// Ends what is left of the server: stops the watch, drops the loops with their objects of the application, and
+    /// writes the rest of the access log. Call it attached.
     pub fn clear(&self) {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);
             handle.thread().unpark();
-            // The watch only fails when it panicked, which its own message has said.
+            // The watch fails only if it panics, and then it has written a message already.
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
@@ -192,7 +194,8 @@ impl Server {
         plan.logs().for_each(|log| lock(log).settle(log::END_PATIENCE));
     }
 
-    /// The requests that threads have been in for long: what each is, and for how many milliseconds.
+    /// Returns the requests that threads are in without a loop: a description of each, and the milliseconds that it has
+    /// taken so far.
     pub fn running(&self) -> Vec<(String, u64)> {
         let now_ms = clock::monotonic_ms();
         let running = Mutex::new(Vec::new());
@@ -208,15 +211,15 @@ impl Server {
         running
     }
 
-    /// Has the access log opened again under its name, as the file was renamed. A failure is logged, and the old file
-    /// stays.
+    /// Has the access log opened again under its name, because the file was renamed. A failure is logged, and the old
+    /// file stays.
     pub fn reopen_log(&self) {
         let plan = self.shared.plan();
         plan.logs().for_each(|log| lock(log).reopen());
     }
 
     /// Serves another plan, from each loop's next request on: `folders` has the folders of each loop. Answers that have
-    /// begun end as they have begun, and so do requests that an application has.
+    /// begun, and requests that an application has, end under the old plan.
     ///
     /// # Errors
     ///
@@ -225,10 +228,10 @@ impl Server {
     pub fn swap(&self, plan: Plan, folders: Vec<Vec<Folder>>) -> io::Result<()> {
         plan.check_folders(folders.iter().map(Vec::len).min().unwrap_or(0)).map_err(unfit)?;
         if folders.len() != self.loops {
-            return Err(unfit("the folders of each loop are wanted"));
+            return Err(unfit("a new plan needs the folders of each loop"));
         }
         if plan.has_app() && self.shared.host.is_none() {
-            return Err(unfit("a server without applications cannot begin to have one"));
+            return Err(unfit("a server that was made without applications cannot get one"));
         }
         let plan = Arc::new(plan);
         self.shared.begin_scripts(&plan)?;
@@ -241,12 +244,12 @@ impl Server {
         }
         // The new sites have other numbers: answers kept for the old ones would only take room.
         self.shared.cache.clear();
-        // A loop may hold back lines of a log that is no longer ticked.
+        // The old plan's logs may hold lines, and no loop ticks a log that the new plan lacks.
         old.logs().for_each(|log| lock(log).flush());
         Ok(())
     }
 
-    /// Has each loop go to another thread at its next wait for the kernel, if one is idle.
+    /// Has each loop go to another thread at its next wait for the kernel, if a thread is idle.
     pub fn change_hands(&self) {
         self.shared.change.store(true, Ordering::SeqCst);
         for inbox in &self.shared.inboxes {
@@ -254,7 +257,7 @@ impl Server {
         }
     }
 
-    /// How often a loop has waited for the kernel: one that spins does so all the time.
+    /// The number of times that the loops have waited for the kernel. It grows all the time while a loop spins.
     pub fn waits(&self) -> u64 {
         self.shared.tally.get(Cell::Waits)
     }

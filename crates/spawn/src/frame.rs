@@ -1,4 +1,4 @@
-//! Messages over the line of a program.
+//! Messages about a program, over its line between the helper and the server.
 
 use std::io;
 
@@ -12,9 +12,9 @@ pub(crate) const FRAME_BYTES: usize = 5;
 pub enum Heard {
     /// The program could not be started.
     NotStarted(io::Error),
-    /// The program has ended; others of its group may go on.
+    /// The program has ended; other processes of its group may go on.
     Exit(Exit),
-    /// Nothing of its group is left.
+    /// No process of its group is left.
     Gone,
 }
 
@@ -37,7 +37,8 @@ impl Frame {
 }
 
 impl Heard {
-    /// Reads a message. The end of the line, or a message that makes no sense, says that nothing is left.
+    /// Reads a message. The end of the line, or a message that makes no sense, means that no process of the group is
+    /// left.
     pub(crate) fn of(message: &[u8]) -> Heard {
         let Some((kind, number)) =
             message.split_first().and_then(|(kind, rest)| Some((kind, rest.try_into().ok()?)))

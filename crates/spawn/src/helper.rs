@@ -1,4 +1,4 @@
-//! The small process: starts programs as it is told, waits for all of them, and ends those that it is told to.
+//! The small process: starts programs for the server, waits for their ends, and ends them when it is told to.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -13,10 +13,11 @@ use crate::frame::{FRAME_BYTES, Frame};
 use crate::list::List;
 use crate::order::Read;
 
-/// How long a program that was told to end may take for it, in ms.
+/// How long a program may take to end after it was told to, in ms.
 pub const GRACE_MS: u64 = 2_000;
 
-/// The token of the socket to the server. The token of a program is twice its number, and that of its line one more.
+/// The token of the socket to the server. The token of a program is twice its number, and the token of its line is one
+/// more.
 const SERVER: u64 = u64::MAX;
 
 /// `EAGAIN`, errno(3): no more programs can be started for now.
@@ -25,8 +26,8 @@ const TOO_MANY: i32 = 11;
 /// The descriptors of an order: three streams, the line, and the order itself if it is long.
 const DESCRIPTORS: usize = 4;
 
-/// Starts programs for the server at the other end of standard input, until the server closes it. The first message is
-/// its list.
+/// Starts programs for the server at the other end of standard input, until the server closes that socket. The first
+/// message carries the list of groups.
 ///
 /// # Errors
 ///
@@ -67,9 +68,9 @@ struct RunningProgram {
     line: OwnedFd,
     /// Whether the program itself has ended, and the server was told.
     has_ended: bool,
-    /// Whether the server wants it to end.
+    /// Whether the server wants the program to end.
     is_ending: bool,
-    /// When it is killed, in ms of the monotonic clock.
+    /// The time at which the program is killed, in ms of the monotonic clock.
     due_ms: Option<u64>,
 }
 
@@ -163,14 +164,14 @@ impl Helper {
         let Ok(Some(exit)) = program.group.exit() else { return };
         tell(&program.line, &Frame::Exit(exit));
         program.has_ended = true;
-        // The end of the process makes no further events; keeping the group keeps its number from others.
+        // The ended process makes no further events. While the group is kept, no other process gets its number.
         let _ = self.epoll.remove(&program.group);
         if program.is_ending {
             self.clear(number);
         }
     }
 
-    /// Ends a program, as the server has said so or has closed its line.
+    /// Ends a program, because the server has said so or has closed its line.
     fn hear(&mut self, number: u64) {
         let Some(program) = self.programs.get_mut(&number) else { return };
         let mut buffer = [0; FRAME_BYTES];
@@ -180,11 +181,11 @@ impl Helper {
         if program.has_ended {
             return self.clear(number);
         }
-        // The line may be at its end, and would be readable for ever.
+        // A line at its end would be readable for ever.
         let _ = self.epoll.remove(&program.line);
         program.is_ending = true;
         program.group.kick(Kick::Terminate);
-        // A program that was stopped would not hear it.
+        // A stopped program would not receive SIGTERM.
         program.group.kick(Kick::Continue);
         program.due_ms = Some(clock::monotonic_ms() + GRACE_MS);
     }

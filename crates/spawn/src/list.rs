@@ -1,5 +1,5 @@
-//! The groups that the small process has started, in memory that the server sees, too: whichever of the two outlives
-//! the other ends them.
+//! The groups that the small process has started, in memory that the server sees, too: the process that outlives the
+//! other ends them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_sys::board::Board;
 use adyton_sys::{forks, spawn};
 
-/// The most programs that run or end at once: more than `cgi-processes` allows, with those that take their time to end.
+/// The most programs that run or end at once: more than `cgi-processes` allows, because it includes programs that take
+/// their time to end.
 const PROGRAMS_MAX: usize = 16 << 10;
 
-/// The numbers of groups; 0 in a place without one.
+/// The numbers of groups; 0 in a place without a group.
 pub(crate) struct List {
     board: Board,
     /// Places that were used and are free again.
@@ -36,7 +37,7 @@ impl List {
     ///
     /// # Errors
     ///
-    /// The descriptor is not that of a list.
+    /// The descriptor does not refer to a list.
     pub(crate) fn open(descriptor: OwnedFd) -> io::Result<List> {
         Ok(List { board: Board::open(descriptor, PROGRAMS_MAX)?, free: Vec::new(), unused: 0 })
     }
@@ -87,7 +88,7 @@ mod tests {
 
     use super::{List, PROGRAMS_MAX};
 
-    /// A place that was given back is given again, but none is given twice; both sides see its number.
+    /// A place that was given back is given again, but no place is given twice; both processes see the number in it.
     #[test]
     fn places() -> io::Result<()> {
         let ours = List::new()?;

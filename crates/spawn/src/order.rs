@@ -7,7 +7,7 @@ use std::ffi::CString;
 pub struct Order {
     /// The program's absolute path.
     pub path: Vec<u8>,
-    /// Whether its name may be a link.
+    /// Whether the program's file may be a symbolic link.
     pub may_be_link: bool,
     /// Its arguments, of which the first is its own name.
     pub arguments: Vec<Vec<u8>>,
@@ -17,7 +17,7 @@ pub struct Order {
     pub folder: Vec<u8>,
     /// The most memory that each of its processes may have, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
-    /// The number of its user's processes from which on it starts no more; 0 is no limit.
+    /// The number of processes of its user at which the program can start no more (`RLIMIT_NPROC`); 0 is no limit.
     pub user_processes_max: u64,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Read {
 }
 
 impl Order {
-    /// Writes three numbers, then four parts, each with a NUL behind every text in it, and its length in front.
+    /// Writes three numbers, then four parts. Each part begins with its length, and every text in it ends with a NUL.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let ended = |text: &[u8]| [text, &[0]].concat();
         let arguments: Vec<u8> = self.arguments.iter().flat_map(|word| ended(word)).collect();
@@ -50,7 +50,7 @@ impl Order {
 }
 
 impl Read {
-    /// Reads an order; `None`: these bytes are none.
+    /// Reads an order; `None` if these bytes are not an order.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Read> {
         let (memory, rest) = bytes.split_first_chunk()?;
         let (processes, rest) = rest.split_first_chunk()?;

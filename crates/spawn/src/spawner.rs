@@ -34,7 +34,7 @@ pub struct Program {
     pub output: Own,
     /// The program's standard error, to be read without waiting.
     pub errors: Own,
-    /// The line over which the program's end is heard of, and asked for.
+    /// The line over which the server hears of the program's end, and asks for it.
     pub line: Line,
 }
 
@@ -65,7 +65,8 @@ impl Spawner {
     ///
     /// # Errors
     ///
-    /// The process is out of descriptors, or the other one cannot be started. `WouldBlock`: it has too much to do.
+    /// The server is out of descriptors, or the small process cannot be started. `WouldBlock`: the small process has
+    /// too much to do.
     pub fn start(&self, order: &Order, input: BorrowedFd<'_>) -> io::Result<Program> {
         let (output, output_of_program) = pipe::from_program()?;
         let (errors, errors_of_program) = pipe::from_program()?;
@@ -93,7 +94,7 @@ impl Spawner {
                 sent => return sent,
             }
         }
-        // Somebody has ended the process.
+        // The small process was ended from outside.
         let socket = helper.insert(self.helper()?);
         pass::send_now(socket, bytes, descriptors)
     }
@@ -122,7 +123,8 @@ impl Spawner {
 /// Has a thread wait for the small process to end, and then end the programs that it has started.
 fn end_with(mut helper: Child, list: List) -> io::Result<()> {
     let wait = move || {
-        // The application may have waited for it: then it has ended, too.
+        // The application may have waited for this child (waitpid(2)): then this wait fails, and the child has ended,
+        // too.
         let _ = helper.wait();
         list.end_all();
     };
@@ -147,7 +149,7 @@ impl Line {
         }
     }
 
-    /// Has the program end, with all of its group. That nothing is left of it is heard later.
+    /// Has the program end, with all of its group. The server hears later that no process of the group is left.
     pub fn end(&self) {
         // The other process may have gone, and the program with it.
         let _ = pass::send_now(&self.0, b"E", &[]);

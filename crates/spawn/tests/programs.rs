@@ -74,7 +74,7 @@ fn one_runs() -> io::Result<()> {
     Ok(())
 }
 
-/// Bodies of any size arrive, whatever a pipe takes; an environment that is longer than a message, too.
+/// Bodies of any size arrive, whatever a pipe takes, and so does an environment that is longer than a message.
 #[test]
 fn much_arrives() -> io::Result<()> {
     let spawner = spawner()?;
@@ -91,8 +91,8 @@ fn much_arrives() -> io::Result<()> {
     Ok(())
 }
 
-/// A program that is told to end does so with all that it has started, even against its will; so does one whose line is
-/// dropped.
+/// A program that is told to end ends with all processes that it has started, even if it resists. A program whose line
+/// is dropped ends in the same way.
 #[test]
 fn one_ends() -> io::Result<()> {
     let spawner = spawner()?;
@@ -112,7 +112,8 @@ fn one_ends() -> io::Result<()> {
     Ok(())
 }
 
-/// If the small process is killed, its programs end with all that they have started, and another one starts the next.
+/// If the small process is killed, its programs end with all processes that they have started, and another small
+/// process starts the next program.
 #[test]
 fn the_helper_is_killed() -> io::Result<()> {
     let spawner = spawner()?;
@@ -142,7 +143,7 @@ fn what_cannot_start_says_why() -> io::Result<()> {
     Ok(())
 }
 
-/// An order that allows no link runs nothing where its path is a link.
+/// An order that allows no link runs nothing if its path is a link.
 #[test]
 fn a_link_is_not_run() -> io::Result<()> {
     let spawner = spawner()?;

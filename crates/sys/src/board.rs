@@ -37,10 +37,10 @@ impl Board {
     ///
     /// # Errors
     ///
-    /// The descriptor is no memory of that size, or the process is out of memory.
+    /// The memory behind the descriptor is smaller than `count` numbers, or the process is out of memory.
     pub fn open(fd: OwnedFd, count: usize) -> io::Result<Self> {
         let bytes = count * size_of::<AtomicU64>();
-        // A touch past the end of the descriptor's memory would be a SIGBUS.
+        // Touching memory past the end of the descriptor's memory would raise SIGBUS.
         if rustix::fs::fstat(&fd)?.st_size < i64::try_from(bytes).unwrap_or(i64::MAX) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the board is too small"));
         }
@@ -57,17 +57,17 @@ impl Board {
     /// The numbers.
     #[inline]
     pub fn cells(&self) -> &[AtomicU64] {
-        // SAFETY: `count` numbers are mapped from `start`, a page's beginning, until `self` is dropped; any bits are
-        // a number, and other processes change them only as whole atomics.
+        // SAFETY: `count` numbers are mapped from `start`, a page's beginning, until `self` is dropped. Any bits are a
+        // number, and other processes change each number only as a whole atomic.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
 
 impl Drop for Board {
     fn drop(&mut self) {
-        // SAFETY: mapped in `open` with this size, and there is no reference any more.
+        // SAFETY: `open` mapped this memory with this size, and no reference to it is left.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
-        debug_assert!(unmapped.is_ok(), "what was mapped can be unmapped");
+        debug_assert!(unmapped.is_ok(), "the mapping can be unmapped");
     }
 }
 

@@ -33,7 +33,7 @@ pub fn thread_us() -> u64 {
 /// Number of times that this thread has given up the CPU in order to wait (getrusage(2), `ru_nvcsw`): a system call.
 pub fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: zeros are an `rusage`, which the call fills; it fails for no thread that calls it.
+    // SAFETY: zeros are an `rusage`, which the call fills; the call cannot fail for the calling thread itself.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()

@@ -11,21 +11,21 @@ use crate::processes::forks;
 /// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
 const EVENTS_MAX: usize = 256;
 
-/// Shortest wait that need not be exact.
+/// Shortest wait for which waking up to a millisecond early does not matter.
 const COARSE_NS: u64 = 5_000_000;
 
 /// Events for which a descriptor is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Readable, reported as long as it lasts (level-triggered): wake-ups.
+    /// Readable, reported at every wait as long as it lasts (level-triggered): for wake-ups.
     Level,
-    /// Readable, reported as long as it lasts, to only some of several instances that watch the same descriptor
-    /// (`EPOLLEXCLUSIVE`): listeners.
+    /// Readable, reported as long as it lasts, but not to all of several instances that watch the same descriptor
+    /// (`EPOLLEXCLUSIVE`): for listeners.
     Exclusive,
-    /// Each change to readable or writable, reported once (edge-triggered): connections, which are registered a single
-    /// time and never re-armed.
+    /// Each change to readable or writable, reported once (edge-triggered): for connections, which are registered a
+    /// single time and never re-armed.
     Edge,
-    /// Each change to writable, reported once: passages that were full.
+    /// Each change to writable, reported once: for passages that were full.
     Room,
 }
 
@@ -34,8 +34,8 @@ pub enum Interest {
 pub struct Ready {
     /// The number given at [`Epoll::add`].
     pub token: u64,
-    /// Whether the peer has ended its side or the connection is gone: after a short `recv` there is still something to
-    /// learn, and no further event will say so.
+    /// Whether the peer has ended its side or the connection is gone. The caller must then call `recv` again even after
+    /// a short `recv`, because no further event will report the end.
     pub ending: bool,
 }
 
@@ -44,8 +44,8 @@ pub struct Events {
     list: Vec<epoll::Event>,
 }
 
-// SAFETY: an event's data may hold a pointer, which is why it is not `Send` by itself; ours hold numbers only,
-// as `Epoll::add` takes nothing else.
+// SAFETY: the type is not `Send` by itself because an event's data may hold a pointer. Ours hold only numbers:
+// `Epoll::add` takes nothing else.
 unsafe impl Send for Events {}
 
 impl Events {
@@ -136,7 +136,7 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// None that a correct program sees.
+    /// None, if the program is correct.
     pub fn wait(&self, events: &mut Events, timeout_ms: Option<u32>) -> io::Result<()> {
         let timeout = timeout_ms
             .map(|ms| Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 });
@@ -147,12 +147,12 @@ impl Epoll {
         }
     }
 
-    /// Waits like [`Epoll::wait`], for at most `timeout_ns`; it may wake a millisecond early. A short wait costs a
-    /// second system call when nothing is ready yet, because epoll knows only milliseconds before Linux 5.11.
+    /// Waits like [`Epoll::wait`], for at most `timeout_ns`; it may return a millisecond early. A short wait costs a
+    /// second system call if nothing is ready yet: before Linux 5.11 epoll can wait only for whole milliseconds.
     ///
     /// # Errors
     ///
-    /// None that a correct program sees.
+    /// None, if the program is correct.
     pub fn wait_ns(&self, events: &mut Events, timeout_ns: u64) -> io::Result<()> {
         if timeout_ns >= COARSE_NS {
             return self.wait(events, Some(u32::try_from(timeout_ns / 1_000_000).unwrap_or(u32::MAX)));

@@ -1,6 +1,6 @@
 //! The kernel: epoll, sockets, files, signals, clocks.
 //!
-//! The only crate that calls `libc`; everything above it is safe code.
+//! No other crate calls `libc`, and only the Python glue also has unsafe code.
 
 pub mod board;
 pub mod clock;

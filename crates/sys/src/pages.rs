@@ -16,11 +16,11 @@ pub struct Pages {
 
 // SAFETY: the memory belongs to this value alone.
 unsafe impl Send for Pages {}
-// SAFETY: as above; what is shared is only read.
+// SAFETY: as above; shared references only read.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Maps `bytes` bytes, from 1 on.
+    /// Maps `bytes` bytes, at least 1.
     ///
     /// # Errors
     ///
@@ -46,14 +46,15 @@ impl Deref for Pages {
 
 impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and nobody else has them.
+        // SAFETY: as above, and `&mut self` is the only reference to the memory.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and used by nobody from here on. It fails for no mapping that exists.
+        // SAFETY: `new` mapped this memory, and no reference to it is left. The call cannot fail for a mapping that
+        // exists.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -62,7 +63,7 @@ impl Drop for Pages {
 mod tests {
     use super::Pages;
 
-    /// New memory is zero, and keeps the bytes written to it.
+    /// New memory is zero and keeps the bytes that are written to it.
     #[test]
     fn keeps_bytes() -> std::io::Result<()> {
         let mut pages = Pages::new(64 << 10)?;

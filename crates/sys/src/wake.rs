@@ -1,4 +1,4 @@
-//! A descriptor that one thread writes to wake the thread that waits on it: eventfd(2).
+//! A descriptor by which one thread wakes another thread that waits on it: eventfd(2).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -26,16 +26,16 @@ impl Wake {
         Ok(Self { fd })
     }
 
-    /// Wakes the waiting thread, now or at its next wait.
+    /// Wakes the waiting thread now or, if it does not wait yet, at its next wait.
     pub fn wake(&self) {
-        // A full counter would block, and then the wake-up is already pending.
+        // Writing fails only if the counter is full, and then a wake-up is already pending.
         let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
     }
 
-    /// Takes back the pending wake-ups.
+    /// Removes the pending wake-ups.
     pub fn clear(&self) {
         let mut counter = [0; 8];
-        // An empty counter would block, and then there is nothing to take.
+        // Reading fails only if the counter is zero, and then there is nothing to take back.
         let _ = rustix::io::read(&self.fd, &mut counter);
     }
 

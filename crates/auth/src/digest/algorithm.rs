@@ -1,23 +1,23 @@
-//! The hashes of Digest (RFC 7616 section 3.2): SHA-256, and MD5 for clients that know nothing else.
+//! The hashes of Digest (RFC 7616 section 3.2): SHA-256, and MD5 for clients that support nothing else.
 
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
-/// A hash that Digest is used with. The forms that end in `-sess` are not known: a server would have to remember the
+/// A hash that Digest uses. The variants that end in `-sess` are not supported: a server would have to remember the
 /// first request of each session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// The better one, which is offered first.
+    /// The better hash, which is offered first.
     Sha256,
-    /// The one that every client knows. Collisions, by which MD5 is broken elsewhere, do not help here.
+    /// The hash that every client supports. Collisions, which make MD5 unsafe elsewhere, do not help an attacker here.
     Md5,
 }
 
 impl Algorithm {
-    /// All, in the order in which they are offered.
+    /// All algorithms, in the order in which they are offered.
     pub const ALL: [Algorithm; 2] = [Algorithm::Sha256, Algorithm::Md5];
 
-    /// The hash's name in the parameter `algorithm`, which has no case.
+    /// The name of the hash in the parameter `algorithm`; it is case-insensitive.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Sha256 => "SHA-256",
@@ -25,7 +25,7 @@ impl Algorithm {
         }
     }
 
-    /// The length of its hash in hexadecimal.
+    /// The length of the hash in hexadecimal digits.
     pub(crate) fn hex_digits(self) -> usize {
         match self {
             Algorithm::Sha256 => 64,
@@ -33,7 +33,7 @@ impl Algorithm {
         }
     }
 
-    /// The hash of texts with colons between them, in hexadecimal: `H(a ":" b ":" c)`.
+    /// The hash, in hexadecimal, of texts joined by colons: `H(a ":" b ":" c)`.
     pub(crate) fn hash(self, texts: &[&[u8]]) -> String {
         let text = texts.join(&b':');
         match self {
@@ -43,7 +43,7 @@ impl Algorithm {
     }
 }
 
-/// Bytes in hexadecimal, in small letters.
+/// Writes bytes in hexadecimal, with small letters.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
@@ -58,7 +58,7 @@ mod tests {
         for algorithm in Algorithm::ALL {
             assert_eq!(algorithm.hex_digits(), algorithm.hash(&[]).len());
         }
-        // The user of RFC 7616 section 3.9.1, as `htdigest` and sha256sum hash it.
+        // The user of RFC 7616 section 3.9.1, hashed by `htdigest` and sha256sum.
         let user: [&[u8]; 3] = [b"Mufasa", b"http-auth@example.org", b"Circle of Life"];
 
         assert_eq!("3d78807defe7de2157e2b0b6573a855f", Algorithm::Md5.hash(&user));

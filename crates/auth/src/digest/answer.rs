@@ -1,4 +1,4 @@
-//! A client's answer to a challenge of Digest (RFC 7616 section 3.4), and the parameters that it must have.
+//! A client's answer to a Digest challenge (RFC 7616 section 3.4), and the parameters that it must have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use crate::digest::algorithm::Algorithm;
 use crate::parameters::Parameters;
 use crate::realm::quote;
 
-/// The parameters of `Authorization`, of which none is missing.
+/// The parameters of `Authorization`, all of which must be there.
 pub(crate) struct Answer<'a> {
     pub(crate) user: Cow<'a, [u8]>,
     pub(crate) realm: &'a [u8],
@@ -16,7 +16,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) uri: &'a [u8],
     pub(crate) response: &'a [u8],
     pub(crate) cnonce: &'a [u8],
-    /// Eight hexadecimal digits, as they were sent.
+    /// The value of `nc`: eight hexadecimal digits, as the client sent them.
     pub(crate) nc: &'a [u8],
     pub(crate) count: u32,
 }
@@ -25,7 +25,7 @@ impl<'a> Answer<'a> {
     pub(crate) fn of(parameters: &'a Parameters<'_>) -> Result<Answer<'a>, DigestError> {
         let wanted = |name: &'static str| parameters.of(name.as_bytes()).ok_or(DigestError::Missing(name));
         let is = |value: &[u8], word: &str| value.eq_ignore_ascii_case(word.as_bytes());
-        // Without the parameter, the algorithm is MD5 (RFC 7616 section 3.4).
+        // If the parameter is missing, the algorithm is MD5 (RFC 7616 section 3.4).
         let algorithm = parameters.of(b"algorithm").unwrap_or(b"MD5");
         let algorithm = Algorithm::ALL.into_iter().find(|known| is(algorithm, known.name()));
         let algorithm = algorithm.ok_or(DigestError::OtherAlgorithm)?;
@@ -51,8 +51,8 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// The proof of a request, made with its method, or of the answer to it, made with an empty one: only whoever knows
-    /// the hash of the user can compute it (RFC 7616 sections 3.4.1 and 3.5).
+    /// The proof for a request, computed with its method, or for the server's answer, computed with an empty method.
+    /// Only someone who knows the user's hash can compute it (RFC 7616 sections 3.4.1 and 3.5).
     pub(crate) fn proof(&self, user_hash: &[u8], method: &[u8]) -> String {
         let request = self.algorithm.hash(&[method, self.uri]);
         self.algorithm.hash(&[user_hash, self.nonce, self.nc, self.cnonce, b"auth", request.as_bytes()])
@@ -68,7 +68,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The name, from `username`, or from `username*` if it has letters that are not in ASCII (RFC 7616 section 3.4).
+/// The name, from `username`, or from `username*` if it has letters beyond ASCII (RFC 7616 section 3.4).
 fn user_of<'a>(parameters: &'a Parameters<'_>) -> Result<Cow<'a, [u8]>, DigestError> {
     match (parameters.of(b"username"), parameters.of(b"username*")) {
         (Some(user), None) => Ok(user.into()),
@@ -78,7 +78,7 @@ fn user_of<'a>(parameters: &'a Parameters<'_>) -> Result<Cow<'a, [u8]>, DigestEr
     }
 }
 
-/// An extended value (RFC 8187 section 3.2), `UTF-8'LANGUAGE'...`, of which the last part is decoded.
+/// Decodes an extended value, `UTF-8'LANGUAGE'...` (RFC 8187 section 3.2), whose last part is percent-encoded.
 fn extended(value: &[u8]) -> Option<Vec<u8>> {
     let mut parts = value.splitn(3, |&byte| byte == b'\'');
     let (charset, _language, mut text) = (parts.next()?, parts.next()?, parts.next()?);
@@ -103,12 +103,12 @@ fn nibble(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Reason why a request is from nobody.
+/// The reason why no user is accepted as the sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestError {
-    /// The value is of another scheme: ask for this one.
+    /// The value belongs to another scheme: ask the client for Digest.
     OtherScheme,
-    /// The value is no list of parameters, or one of them is malformed.
+    /// The value is not a list of parameters, or one of them is malformed.
     Malformed,
     /// This parameter is missing.
     Missing(&'static str),
@@ -116,18 +116,18 @@ pub enum DigestError {
     OtherRealm,
     /// The answer's `uri` is not the target of the request.
     OtherTarget,
-    /// The answer's `algorithm` is not known here.
+    /// The answer's `algorithm` is not supported.
     OtherAlgorithm,
     /// The answer's `qop` is not `auth`.
     OtherQop,
-    /// The answer has the hash of a name, which was not asked for, instead of the name.
+    /// The answer has a hash of the name, although the challenge asked for the name itself.
     UserHash,
-    /// No user has this name, or the password is wrong.
+    /// There is no user of this name, or the password is wrong.
     Wrong,
 }
 
 impl DigestError {
-    /// Whether the request may be a guess at a password: [`crate::Throttle`] counts those.
+    /// Whether the request may be an attempt to guess a password: [`crate::Throttle`] counts such requests.
     pub fn is_guess(self) -> bool {
         self == DigestError::Wrong
     }

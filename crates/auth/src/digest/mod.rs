@@ -5,7 +5,7 @@
 //! | `scheme` | the scheme as a whole |
 //! | `answer` | the answer of a client to a challenge |
 //! | `algorithm` | the hashes |
-//! | `nonces`, `signing` | nonces, which are signed |
+//! | `nonces`, `signing` | nonces, and the signatures in them |
 
 pub(crate) mod algorithm;
 pub(crate) mod answer;

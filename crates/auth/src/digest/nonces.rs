@@ -1,7 +1,7 @@
-//! Nonces of Digest (RFC 7616 section 3.3): signed, so that none is remembered before it was used.
+//! Nonces of Digest (RFC 7616 section 3.3): they are signed, so that none need be remembered before it is used.
 //!
-//! A nonce is its time, a serial number, and a signature of both and the realm. If a nonce was used with a right
-//! password, the counts that it came with are remembered, so that nothing is answered twice.
+//! A nonce consists of its time, a serial number, and a signature of both and of the realm. If a nonce was used with a
+//! right password, the counts of its requests are remembered, so that no request is accepted twice.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,40 @@ use crate::digest::algorithm::hex;
 use crate::digest::signing::{Secret, sign};
 use crate::realm::Realm;
 
-/// Makes nonces, and takes each with each of its counts once.
+/// Makes nonces, and accepts each nonce with each count once.
 pub(crate) struct Nonces {
     secret: Secret,
     lifetime_ms: u64,
-    /// Entries of `seen`.
+    /// The most entries of `seen`.
     entries_max: usize,
     next_serial: u32,
-    /// The counts of used nonces, by their stamps, so that the oldest is the first.
+    /// The counts of used nonces, by their stamps, so that the oldest nonce comes first.
     seen: BTreeMap<Stamp, Counts>,
-    /// The newest nonce whose counts were forgotten for want of room: it may have been used, and so may all before it.
+    /// The newest nonce whose counts were forgotten for lack of room: it and all older ones may have been used before.
     forgotten: Option<Stamp>,
 }
 
-/// The time at which a nonce was made, and a number that tells apart the nonces of one millisecond. Stamps are ordered
-/// by age.
+/// The time at which a nonce was made, and a number that distinguishes the nonces of one millisecond. Stamps are
+/// ordered by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
     made_ms: u64,
     serial: u32,
 }
 
-/// The counts that a nonce came with: the highest, and which of the [`WINDOW`] that end with it: bit n is the highest
-/// less n. Requests that a browser sends at the same time on several connections overtake each other.
+/// The counts with which a nonce was used: the highest count, and a window of the last [`WINDOW`] counts, in which bit
+/// n stands for the highest count less n. A window is needed because requests that a browser sends at the same time on
+/// several connections may overtake each other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     highest: u32,
     window: u64,
 }
 
-/// How far behind the highest count another one may come.
+/// How far a count may be below the highest count.
 const WINDOW: u32 = u64::BITS;
 
-/// Bytes that a nonce has of its signature: as many bits as nobody guesses.
+/// Bytes of the signature in a nonce: too many bits to be guessed.
 const SIGNATURE_BYTES: usize = 16;
 
 impl Nonces {
@@ -52,7 +53,7 @@ impl Nonces {
         Nonces { secret, lifetime_ms, entries_max, next_serial: 0, seen, forgotten: None }
     }
 
-    /// A nonce that was not made before: hexadecimal digits.
+    /// A new nonce, in hexadecimal digits.
     pub(crate) fn make(&mut self, realm: &Realm, now_ms: u64) -> String {
         let stamp = Stamp { made_ms: now_ms, serial: self.next_serial };
         self.next_serial = self.next_serial.wrapping_add(1);
@@ -62,7 +63,7 @@ impl Nonces {
     /// Whether this nonce was made here, for this realm, not too long ago, and comes with this count for the first
     /// time.
     ///
-    /// The password is known to be right: only that takes room.
+    /// The caller has checked the password, so that only clients with a right password use up memory.
     pub(crate) fn take(&mut self, nonce: &[u8], count: u32, realm: &Realm, now_ms: u64) -> bool {
         let Some(stamp) = self.stamp_of(nonce, realm) else { return false };
         let is_over = |made_ms: u64| now_ms.saturating_sub(made_ms) >= self.lifetime_ms;
@@ -86,13 +87,13 @@ impl Nonces {
         true
     }
 
-    /// The stamp of a nonce that was made with this secret for this realm.
+    /// The stamp of a nonce, if the nonce was made with this secret for this realm.
     fn stamp_of(&self, nonce: &[u8], realm: &Realm) -> Option<Stamp> {
         let text = str::from_utf8(nonce).ok()?;
         let made_ms = u64::from_str_radix(text.get(..16)?, 16).ok()?;
         let serial = u32::from_str_radix(text.get(16..24)?, 16).ok()?;
-        // A stamp of ours is the same when it is written again, with its signature: that also refuses other ways to
-        // write these numbers.
+        // The stamp is written again, with its signature, and must give the same nonce: this also refuses other
+        // spellings of the two numbers.
         let stamp = Stamp { made_ms, serial };
         let is_ours: bool = self.written(stamp, realm).as_bytes().ct_eq(nonce).into();
         is_ours.then_some(stamp)
@@ -106,14 +107,14 @@ impl Nonces {
 }
 
 impl Counts {
-    /// Whether this count is a new one.
+    /// Whether this count is new; notes it if it is.
     fn take(&mut self, count: u32) -> bool {
         if count > self.highest {
             self.window = self.window.checked_shl(count - self.highest).unwrap_or(0) | 1;
             self.highest = count;
             return true;
         }
-        // RFC 7616 section 3.4 counts from 1.
+        // Counts begin at 1 (RFC 7616 section 3.4).
         let behind = self.highest - count;
         if count == 0 || behind >= WINDOW || self.window >> behind & 1 == 1 {
             return false;
@@ -156,7 +157,7 @@ mod tests {
             (u32::MAX - 63, 1099, true),
             (u32::MAX - 64, 1099, false),
             (u32::MAX - 1, 1100, false),
-            // Another process may have read its clock a moment before.
+            // Another process may have read the clock a moment earlier.
             (u32::MAX - 2, 99, true),
         ] {
             assert_eq!(is_good, nonces.take(nonce.as_bytes(), count, &realm, now_ms), "{count} at {now_ms}");
@@ -197,7 +198,8 @@ mod tests {
         let made: Vec<_> = (0..5).map(|now_ms| nonces.make(&realm, now_ms)).collect();
         let mut take = |at: usize, count| nonces.take(made[at].as_bytes(), count, &realm, 10);
 
-        // Room is for three: of 1, 2, 3, 4 the first is forgotten; 0, which is older still, is not taken any more.
+        // There is room for three nonces: of 1, 2, 3 and 4, nonce 1 is forgotten. Nonce 0, which is older still, is no
+        // longer accepted.
         assert_eq!([true; 4], [take(1, 1), take(2, 1), take(3, 1), take(4, 1)]);
         assert_eq!([false; 3], [take(1, 1), take(1, 2), take(0, 1)]);
         assert_eq!([true; 3], [take(2, 2), take(3, 2), take(4, 2)]);
@@ -218,7 +220,7 @@ mod tests {
         assert!(!nonces.take(nonce.as_bytes(), 1, &realm, 0) && !nonces.take(nonce.as_bytes(), 2, &realm, 0));
     }
 
-    /// Counts as a set: taken if it is new and not too far behind.
+    /// Keeps counts in a set: accepts a count that is new and not too far below the highest.
     fn naive_take(seen: &mut BTreeSet<u32>, count: u32) -> bool {
         let is_near = seen.last().is_none_or(|&highest| count > highest || highest - count < WINDOW);
         count > 0 && is_near && seen.insert(count)

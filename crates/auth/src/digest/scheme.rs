@@ -13,25 +13,26 @@ use crate::parameters::Parameters;
 use crate::passwords::htdigest::DigestPasswords;
 use crate::realm::{Realm, quote};
 
-/// Asks in one realm, and checks what clients answer.
+/// Challenges clients in one realm, and checks their answers.
 pub struct Digest {
     realm: Realm,
     nonces: Nonces,
 }
 
-/// How long nonces are good, and how many are remembered.
+/// How long nonces are valid, and how many are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestLimits {
-    /// How long a nonce is taken after it was made; see [`NONCE_MS`].
+    /// How long a nonce is accepted after it was made; see [`NONCE_MS`].
     pub nonce_ms: u64,
-    /// Nonces in use at a time; see [`NONCES_MAX`].
+    /// The most nonces in use at a time; see [`NONCES_MAX`].
     pub nonces_max: usize,
 }
 
-/// Lifetime of a nonce: five minutes, as in Apache. A client then asks for another one, which costs a round trip and no
-/// question to anybody.
+/// Lifetime of a nonce: five minutes, as in Apache. Then the client must ask for a new nonce, which costs a round trip
+/// but does not prompt the user.
 pub const NONCE_MS: u64 = 5 * 60 * 1000;
-/// Nonces in use at a time, some 60 bytes each. When there are more, the oldest is forgotten, and not taken any more.
+/// The most nonces in use at a time, some 60 bytes each. When there are more, the oldest is forgotten, and no longer
+/// accepted.
 pub const NONCES_MAX: usize = 4096;
 
 impl Default for DigestLimits {
@@ -40,7 +41,7 @@ impl Default for DigestLimits {
     }
 }
 
-/// A request, as far as Digest looks at it.
+/// The parts of a request that Digest needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestRequest<'a> {
     /// The method, as it was sent.
@@ -51,43 +52,43 @@ pub struct DigestRequest<'a> {
     pub authorization: &'a [u8],
 }
 
-/// Result of checking a request.
+/// The result of checking a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// The request is from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section
-    /// 3.5), which proves to the client that the server knows its password, too; a server may leave it out.
+    /// The request comes from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section
+    /// 3.5), which proves to the client that the server knows its password, too; a server may leave the field out.
     Good {
         /// The name of the user.
         user: Vec<u8>,
         /// The value of `Authentication-Info`.
         info: Vec<u8>,
     },
-    /// The password is right, but the nonce is too old, was used with this count before, or is not ours: the client is
-    /// asked again with [`Asked::Stale`], and answers without asking anybody.
+    /// The password is right, but the nonce is too old, was used with this count before, or was not made by this
+    /// server. The client is asked again with [`Asked::Stale`], and answers without prompting its user.
     Stale,
-    /// The request is from nobody.
+    /// The request comes from no known user.
     Bad(DigestError),
 }
 
-/// Reason why a client is asked.
+/// The reason why a client is asked to authenticate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// The client has not said who it is, or wrongly.
+    /// The client has not authenticated, or has failed to.
     First,
-    /// The client's nonce is too old.
+    /// The client's nonce is no longer accepted.
     Stale,
 }
 
 impl Digest {
-    /// Asks in this realm. A signature is good wherever the secret is the same; but only this value knows which counts
-    /// were used, so that of several processes each takes a request once.
+    /// Makes a value that asks in this realm. A nonce is accepted by every process with the same secret, but each
+    /// process knows only the counts that it has seen itself. So each of several processes accepts a request once.
     pub fn new(realm: Realm, secret: Secret, limits: DigestLimits) -> Digest {
         Digest { realm, nonces: Nonces::new(secret, limits.nonce_ms, limits.nonces_max) }
     }
 
     /// The values of `WWW-Authenticate`, a field for each algorithm: see [`DigestPasswords::algorithms`].
     ///
-    /// `now_ms` is of a clock that does not go back and that all who have the same secret share.
+    /// `now_ms` comes from a clock that never goes back and that all processes with the same secret share.
     pub fn challenges(&mut self, algorithms: &[Algorithm], asked: Asked, now_ms: u64) -> Vec<Vec<u8>> {
         let nonce = self.nonces.make(&self.realm, now_ms);
         let stale = if asked == Asked::Stale { ", stale=true" } else { "" };
@@ -104,22 +105,22 @@ impl Digest {
         algorithms.iter().map(challenge).collect()
     }
 
-    /// Finds the user whom a request is from.
+    /// Finds the user who sent a request.
     pub fn check(&mut self, passwords: &DigestPasswords, request: DigestRequest<'_>, now_ms: u64) -> Checked {
         let Digest { realm, nonces } = self;
-        // The memory for nonces is only for clients that know a password.
+        // A nonce takes up memory only if the client knows a password.
         checked(realm, passwords, request, |nonce, count| nonces.take(nonce, count, realm, now_ms))
     }
 
-    /// Checks a request again that [`Digest::check`] found good a moment ago: its count is no new one, and was not used
-    /// for another request either.
+    /// Checks once more a request that [`Digest::check`] has just found good. Its count is no longer new, so the nonce
+    /// and count are not checked again.
     pub fn check_again(&self, passwords: &DigestPasswords, request: DigestRequest<'_>) -> Checked {
         checked(&self.realm, passwords, request, |_, _| true)
     }
 }
 
-/// Finds the user whom a request in a realm is from. `take`: whether its nonce comes with its count for the first time;
-/// only asked if all else is right.
+/// Finds the user who sent a request in this realm. `take` tells whether the nonce comes with its count for the first
+/// time; it is called only if everything else is right.
 fn checked(
     realm: &Realm,
     passwords: &DigestPasswords,
@@ -137,7 +138,7 @@ fn checked(
     } else if answer.uri != request.target {
         return Checked::Bad(DigestError::OtherTarget);
     }
-    // For an unknown user the same is computed, with the hash of nobody.
+    // For an unknown user the same is computed with [`NOBODY`], so that it takes as long.
     let known = passwords.hash_of(&answer.user, realm, answer.algorithm);
     let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
     let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();
@@ -151,20 +152,20 @@ fn checked(
 }
 
 impl fmt::Debug for Digest {
-    /// Shows no secret.
+    /// Shows the realm but no secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Digest").field("realm", &self.realm).finish_non_exhaustive()
     }
 }
 
-/// The user that a value of `Authorization` names, if it has all that Digest wants; whether it is true is another
-/// question.
+/// The user name in a value of `Authorization` that has all parameters of Digest. Whether the client really is this
+/// user is not checked.
 pub fn digest_user(authorization: &[u8]) -> Option<Vec<u8>> {
     let parameters = Parameters::read(of_scheme(authorization, b"Digest")?)?;
     Some(Answer::of(&parameters).ok()?.user.into_owned())
 }
 
-/// Stands for the hash of a user who does not exist. Nobody is let in by it.
+/// Replaces the hash of a user who does not exist. No user is accepted by this hash.
 const NOBODY: [u8; 64] = [b'0'; 64];
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
     use crate::parameters::Parameters;
     use crate::{DigestPasswords, Realm};
 
-    /// The user of RFC 7616 section 3.9.1, and one with another name.
+    /// The user of RFC 7616 section 3.9.1, and a user of another name.
     const FILE: &str = "Mufasa:http-auth@example.org:3d78807defe7de2157e2b0b6573a855f\n\
         Mufasa:http-auth@example.org:7987c64c30e25f1b74be53f966b49b90f2808aa92faf9a00262392d7b4794232\n\
         Jäsøn:http-auth@example.org:3d78807defe7de2157e2b0b6573a855f\n";
@@ -205,7 +206,7 @@ mod tests {
         digest.check(&passwords, request, now_ms)
     }
 
-    /// A client's answer to a challenge, for this password and count.
+    /// Answers a challenge as a client does, with this password and count.
     fn answer(challenge: &[u8], password: &str, nc: &str) -> String {
         let parameters = challenge.strip_prefix(b"Digest ").and_then(Parameters::read).unwrap_or_default();
         let of = |name: &str| parameters.of(name.as_bytes()).unwrap_or_default();
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn examples_of_the_rfc() {
-        // The passwords are right; the nonces are another server's.
+        // The passwords are right, but the nonces were made by another server.
         for (text, wrong) in [(RFC_MD5, "8ca5"), (RFC_SHA256, "7539")] {
             assert_eq!(Checked::Stale, check(&mut digest(), text, 0));
             let text = text.replace(wrong, "0000");
@@ -251,7 +252,7 @@ mod tests {
             assert!(text.ends_with("\", charset=UTF-8, userhash=false"), "{text}");
         }
         let [sha256, md5] = &challenges[..] else { unreachable!("two algorithms") };
-        // The two challenges have one nonce, whose counts are counted together.
+        // Both challenges have the same nonce, so their counts are counted together.
         for (challenge, password, nc, now_ms, expected) in [
             (md5, "Circle of Life", "00000001", 100, Some(true)),
             (md5, "Circle of Life", "00000001", 100, Some(false)),
@@ -386,7 +387,7 @@ mod tests {
 
     #[test]
     fn nobody_is_no_user() {
-        // A client that computes with the hash of nobody is refused as any other.
+        // A client that computes its proof with the hash of `NOBODY` is refused like any other.
         let text = RFC_MD5.replace('\n', "").replace("Digest ", "").replace("Mufasa", "Scar");
         let parameters = Parameters::read(text.as_bytes()).unwrap_or_default();
         let proof =

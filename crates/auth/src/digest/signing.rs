@@ -1,17 +1,18 @@
-//! Signatures (HMAC-SHA256, RFC 2104) over several texts.
+//! Signatures (HMAC-SHA256, RFC 2104) of several texts.
 
 use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-/// The secret that signs: random bytes that the caller makes when it starts, and tells nobody.
+/// The secret key of signatures: random bytes that the caller makes at its start and never reveals.
 pub type Secret = [u8; 32];
 
-/// The block of SHA-256, to which HMAC fills up shorter secrets with zeros.
+/// Length of a SHA-256 block; HMAC pads shorter secrets with zeros to this length.
 const BLOCK_BYTES: usize = 64;
 
-/// Signs texts one after the other, each with its length before it, so that "a", "bc" is not "ab", "c".
+/// Signs texts in their order. The length of each is signed with it, so that "a", "bc" and "ab", "c" have different
+/// signatures.
 pub fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     let mut block = [0; BLOCK_BYTES];
     block[..secret.len()].copy_from_slice(secret);
@@ -23,7 +24,7 @@ pub fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// Whether a signature is that of these texts, in a time that does not depend on how much of it is right.
+/// Whether this is the signature of these texts. The time taken does not depend on how many bytes are right.
 pub fn is_signed(secret: &Secret, texts: &[&[u8]], signature: &[u8; 32]) -> bool {
     sign(secret, texts).ct_eq(signature).into()
 }

@@ -1,7 +1,7 @@
-//! Apache's form of MD5 crypt: `$apr1$`, up to 8 characters of salt, `$`, 22 of hash.
+//! Apache's variant of MD5 crypt: `$apr1$`, up to 8 characters of salt, `$`, 22 characters of hash.
 //!
-//! No crate that is kept has it on its own. The algorithm is Poul-Henning Kamp's `crypt-md5` with another magic
-//! word; it mixes password, salt and the last hash in a thousand rounds, in an order that depends on the round.
+//! No maintained crate has this algorithm alone. It is Poul-Henning Kamp's `crypt-md5` with another magic word: it
+//! mixes password, salt and the previous hash in a thousand rounds, in an order that depends on the round.
 
 use base64ct::Base64ShaCrypt;
 use md5::{Digest, Md5};
@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, decoded};
 
-/// The form that `htpasswd` makes if not told otherwise, and `openssl passwd -apr1`.
+/// The form that `htpasswd` makes by default, and `openssl passwd -apr1`.
 #[derive(Clone)]
 pub(crate) struct Apr1 {
     salt: Box<[u8]>,
@@ -19,14 +19,14 @@ pub(crate) struct Apr1 {
 const MAGIC: &[u8] = b"$apr1$";
 const ROUNDS: usize = 1000;
 
-/// The longest salt that Apache takes; it leaves more out of the hash.
+/// The longest salt that Apache uses; it ignores further characters.
 const SALT_BYTES_MAX: usize = 8;
 
-/// The byte of the hash that is written in each place.
+/// For each place in the written hash, the byte of the hash that stands there.
 const ORDER: [usize; 16] = [12, 6, 0, 13, 7, 1, 14, 8, 2, 15, 9, 3, 5, 10, 4, 11];
 
 impl Apr1 {
-    /// Reads the text behind `$apr1$`.
+    /// Reads the text after `$apr1$`.
     pub(crate) fn read(rest: &str) -> Result<Apr1, Refused> {
         let (salt, hash) = rest.split_once('$').ok_or(Refused::Malformed)?;
         if salt.len() > SALT_BYTES_MAX {
@@ -52,7 +52,7 @@ impl Apr1 {
         130
     }
 
-    /// The hash before the rounds.
+    /// Returns the hash before the thousand rounds.
     fn first(&self, password: &[u8]) -> [u8; 16] {
         let inner =
             Md5::new().chain_update(password).chain_update(&self.salt).chain_update(password).finalize();
@@ -63,7 +63,7 @@ impl Apr1 {
             md5.update(&inner[..taken]);
             left -= taken;
         }
-        // Each bit of the length, the lowest first, adds a zero byte, or the first one of the password.
+        // Each bit of the length, from the lowest to the highest, adds a zero byte or the first byte of the password.
         let mut bits = password.len();
         while bits > 0 {
             md5.update(if bits & 1 == 1 { &[0] } else { &password[..1] });

@@ -1,4 +1,4 @@
-//! Argon2 (RFC 9106): `$argon2id$v=19$m=KIB,t=PASSES,p=LANES$SALT$HASH`, the last two in base64 without padding.
+//! Argon2 (RFC 9106): `$argon2id$v=19$m=KIB,t=PASSES,p=LANES$SALT$HASH`; salt and hash are in base64 without padding.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, number};
 
-/// The form that the `argon2` program makes, and the libraries of most languages.
+/// The form that the `argon2` program and the libraries of most languages make.
 #[derive(Clone)]
 pub(crate) struct Argon2 {
     kind: Algorithm,
@@ -18,26 +18,26 @@ pub(crate) struct Argon2 {
     hash: Box<[u8]>,
 }
 
-/// Most memory of a verification while it runs. RFC 9106 section 4 recommends 64 MiB where 2 GiB are too much, and
-/// libraries take at most that if not told.
+/// The most memory that a verification may use while it runs. RFC 9106 section 4 recommends 64 MiB if 2 GiB are too
+/// much, and libraries use at most that by default.
 const MEMORY_KIB_MAX: u32 = 128 * 1024;
 
-/// Memory, in KiB, times the passes over it: less than a second of a core, though lanes are run one after the other
-/// here.
+/// The most memory, in KiB, times the passes over it: less than a second of one core, although lanes are computed one
+/// after the other here.
 const MEMORY_PASSES_MAX: u32 = 1024 * 1024;
 
-/// Lanes, which cost threads elsewhere and nothing here: more than any library takes if not told.
+/// The most lanes, which elsewhere cost threads but cost nothing here: more than any library uses by default.
 const LANES_MAX: u32 = 64;
 
-/// RFC 9106 section 3.1 asks for 8 bytes of salt at least. It allows 4 to 2^32 - 1 bytes of hash; fewer than 16 are too
-/// easy to guess, and libraries make 32.
+/// RFC 9106 section 3.1 asks for at least 8 bytes of salt. It allows from 4 to 2^32 - 1 bytes of hash; fewer than 16
+/// are too easy to guess, and libraries make 32.
 const SALT_BYTES: RangeInclusive<usize> = 8..=64;
 const HASH_BYTES: RangeInclusive<usize> = 16..=64;
 
 impl Argon2 {
-    /// Reads the text behind `$argon2id$` or another kind.
+    /// Reads the text after `$argon2id$`, or after the name of another kind.
     pub(crate) fn read(kind: Algorithm, rest: &str) -> Result<Argon2, Refused> {
-        // A hash without a version is of the first one, from before versions were written.
+        // A hash without a version was made by the first version, before versions were written into hashes.
         let (version, rest) = match rest.strip_prefix("v=") {
             None => (Version::V0x10, rest),
             Some(rest) => match rest.split_once('$').ok_or(Refused::Malformed)? {
@@ -69,7 +69,7 @@ impl Argon2 {
         let mut made = [0; *HASH_BYTES.end()];
         let made = &mut made[..self.hash.len()];
         let result = argon2.hash_password_into_with_memory(password, &self.salt, made, &mut memory);
-        debug_assert!(result.is_ok(), "salt, hash and costs were looked at when it was read");
+        debug_assert!(result.is_ok(), "`read` has checked the salt, the hash and the costs");
         result.is_ok() && made.ct_eq(&self.hash).into()
     }
 
@@ -78,7 +78,7 @@ impl Argon2 {
     }
 }
 
-/// Memory in KiB, passes and lanes of `m=64,t=2,p=1`.
+/// The memory in KiB, the passes and the lanes in a text such as `m=64,t=2,p=1`.
 fn costs_of(text: &str) -> Result<[u32; 3], Refused> {
     let mut parts = text.split(',');
     let mut next = |name: &str| {

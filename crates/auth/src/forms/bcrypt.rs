@@ -1,4 +1,4 @@
-//! Bcrypt: `$2y$COST$` with 22 characters of salt and 31 of hash.
+//! Bcrypt: `$2y$COST$`, followed by 22 characters of salt and 31 of hash.
 
 use std::ops::RangeInclusive;
 
@@ -15,18 +15,19 @@ pub(crate) struct Bcrypt {
     hash: [u8; HASH_BYTES],
 }
 
-/// Bytes of a hash: of the 24 that the algorithm makes, all implementations leave out the last.
+/// Bytes of a hash: the algorithm makes 24, but all implementations leave out the last one.
 const HASH_BYTES: usize = 23;
 
-/// Costs, powers of two. Below 4 the algorithm is not defined. 15 takes some 2 seconds of a core, and each more takes
-/// twice that; `htpasswd` makes 5 if not told, and at most 17, which is a way to stop a server with a few requests.
+/// Costs, as powers of two. Below 4 the algorithm is not defined. Cost 15 takes some 2 seconds of one core, and each
+/// further step doubles the time. `htpasswd` uses 5 by default and allows up to 17, with which a few requests can stop
+/// a server.
 const COSTS: RangeInclusive<u32> = 4..=15;
 
-/// Bytes of a password that the algorithm looks at: more is ignored, as by everything that makes such hashes.
+/// Bytes of a password that the algorithm uses: further bytes are ignored, as by every program that makes such hashes.
 const KEY_BYTES_MAX: usize = 72;
 
 impl Bcrypt {
-    /// Reads `COST$` and the 53 characters behind it.
+    /// Reads `COST$` and the 53 characters after it.
     pub(crate) fn read(rest: &str) -> Result<Bcrypt, Refused> {
         let (cost, text) = rest.split_once('$').ok_or(Refused::Malformed)?;
         if cost.len() != 2 || !cost.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -43,7 +44,7 @@ impl Bcrypt {
     }
 
     pub(crate) fn verify(&self, password: &[u8]) -> bool {
-        // The key ends with a zero byte if there is room for it.
+        // The key ends with a zero byte, if there is room for one.
         let mut key = password.to_vec();
         key.push(0);
         key.truncate(KEY_BYTES_MAX);

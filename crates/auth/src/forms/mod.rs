@@ -1,7 +1,7 @@
 //! The forms of password hashes, one file each.
 //!
-//! Each has `read`, which is given the text behind the form's name, and `verify`; and says by `work` what a
-//! verification costs, roughly in microseconds of one core, so that forms can be compared.
+//! Each form has `read`, which gets the text after the form's name, and `verify`. Its `work` says roughly how many
+//! microseconds of one core a verification costs, so that forms can be compared.
 
 mod apr1;
 mod argon2;

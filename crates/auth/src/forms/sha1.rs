@@ -1,7 +1,7 @@
-//! `{SHA}` with base64: SHA-1 of the password and nothing else.
+//! `{SHA}` and base64: the SHA-1 hash of the password alone.
 //!
-//! The form is accepted because `htpasswd -s` makes it, and old files hold it. It is fast and has no salt: whoever sees
-//! the file finds most passwords in it at once. `PasswordHash::is_weak` lets a server say so.
+//! The form is accepted because `htpasswd -s` makes it and old files hold it. It is fast and has no salt: whoever sees
+//! the file can soon find most passwords in it. `PasswordHash::is_weak` lets a server warn about it.
 
 use base64ct::Base64;
 use sha1::Digest;
@@ -15,7 +15,7 @@ pub(crate) struct Sha1 {
 }
 
 impl Sha1 {
-    /// Reads the text behind `{SHA}`.
+    /// Reads the text after `{SHA}`.
     pub(crate) fn read(rest: &str) -> Result<Sha1, Refused> {
         Ok(Sha1 { hash: decoded::<Base64, 20>(rest)? })
     }

@@ -1,4 +1,4 @@
-//! SHA-512 crypt and SHA-256 crypt: `$6$` or `$5$`, perhaps `rounds=N$`, up to 16 characters of salt, `$`, the hash.
+//! SHA-512 crypt and SHA-256 crypt: `$6$` or `$5$`, optionally `rounds=N$`, up to 16 characters of salt, `$`, the hash.
 
 use std::ops::RangeInclusive;
 
@@ -8,35 +8,35 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, number};
 
-/// The form that `openssl passwd -6` and the `crypt` of most systems make.
+/// The form that `openssl passwd -6` and the `crypt` function of most systems make.
 #[derive(Clone)]
 pub(crate) struct ShaCrypt {
     width: Width,
-    /// Invariant: one of [`ROUNDS`].
+    /// Invariant: in the range [`ROUNDS`].
     rounds: u32,
     salt: Box<str>,
-    /// The hash in the algorithm's own base64: it is compared as text.
+    /// The hash in the algorithm's own variant of base64; it is compared as text.
     hash: Box<str>,
 }
 
-/// The hash that the form is made of.
+/// The hash function that the form is built on.
 #[derive(Clone, Copy)]
 pub(crate) enum Width {
     Sha256,
     Sha512,
 }
 
-/// Rounds. The C library raises a number below 1000, so that no hash says less. With the most rounds, a password of
-/// usual length takes some half a second of a core, and one of 255 bytes four times that. Passlib makes 656,000 if not
-/// told; the C library would take 999,999,999.
+/// The range of rounds. The C library raises a number below 1000, so no hash has fewer. With the most rounds, a
+/// password of usual length takes some half a second of one core, and a password of 255 bytes four times that. Passlib
+/// uses 656,000 by default; the C library would allow 999,999,999.
 const ROUNDS: RangeInclusive<u32> = 1_000..=2_000_000;
 const ROUNDS_DEFAULT: u32 = 5_000;
 
-/// The longest salt: the C library ignores more, and leaves it out of the hash.
+/// The longest salt that the C library uses; it ignores further characters.
 const SALT_BYTES_MAX: usize = 16;
 
 impl ShaCrypt {
-    /// Reads the text behind `$6$` or `$5$`.
+    /// Reads the text after `$6$` or `$5$`.
     pub(crate) fn read(width: Width, rest: &str) -> Result<ShaCrypt, Refused> {
         let (rounds, rest) = match rest.strip_prefix("rounds=") {
             None => (ROUNDS_DEFAULT, rest),
@@ -74,7 +74,7 @@ impl ShaCrypt {
 }
 
 impl Width {
-    /// Whether this is 32 or 64 bytes of base64, written as the algorithm writes it.
+    /// Whether `hash` is 32 or 64 bytes of base64, written as the algorithm writes them.
     fn has_made(self, hash: &str) -> bool {
         let wanted = match self {
             Width::Sha256 => 32,

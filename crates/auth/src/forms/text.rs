@@ -1,17 +1,17 @@
-//! Parts that the forms of hashes share: why one is refused, base64 of a known length, numbers.
+//! Parts that the forms of hashes share: reasons for refusing a hash, base64 of a known length, numbers.
 
 use base64ct::Encoding;
 
-/// Reason why the text behind a form's name is no hash.
+/// The reason why the text after a form's name is not accepted as a hash.
 #[derive(Clone, Copy)]
 pub(crate) enum Refused {
-    /// The text is incomplete, or has something that the form does not have.
+    /// The text is incomplete, or does not have the structure of the form.
     Malformed,
-    /// A cost, by the name that stands before its number, is more than this.
+    /// A cost is above the limit: the text before the cost's number, and the limit.
     TooCostly(&'static str, u32),
 }
 
-/// Decodes exactly `N` bytes in one of the alphabets of base64, with nothing in the bits that are left over.
+/// Decodes exactly `N` bytes in one of the alphabets of base64; bits that are left over must be zero.
 pub(crate) fn decoded<E: Encoding, const N: usize>(text: &str) -> Result<[u8; N], Refused> {
     let mut bytes = [0; N];
     match E::decode(text, &mut bytes) {
@@ -20,8 +20,8 @@ pub(crate) fn decoded<E: Encoding, const N: usize>(text: &str) -> Result<[u8; N]
     }
 }
 
-/// Reads a number as hashes have them: digits only, without leading zeros. One that is too large to hold is the
-/// largest.
+/// Reads a number in the form that hashes use: digits only, without leading zeros. A number that does not fit becomes
+/// the largest one.
 pub(crate) fn number(digits: &str) -> Result<u32, Refused> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || (digits.len() > 1 && digits.starts_with('0')) {

@@ -1,4 +1,4 @@
-//! Files of groups, as Apache's `AuthGroupFile` has them.
+//! Files of groups, in the format of Apache's `AuthGroupFile`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,11 +11,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Reads lines of `group: user user`; comments begin with `#`. Lines of one group add up, as in Apache.
+    /// Reads lines of the form `group: user user`; comments begin with `#`. Several lines of one group add up, as in
+    /// Apache.
     ///
     /// # Errors
     ///
-    /// The first twenty mistakes of the text.
+    /// The mistakes in the text, the first twenty at most.
     pub fn read(text: &str) -> Result<Groups, Vec<Wrong>> {
         let mut groups = Groups::default();
         each_line(text, |_, words| groups.add(words))?;
@@ -40,12 +41,12 @@ impl Groups {
         self.members.entry(group.into()).or_default().insert(user.into());
     }
 
-    /// Whether this user is in this group. Nobody is in a group that does not exist.
+    /// Whether this user is in this group. A group that does not exist has no users.
     pub fn has(&self, group: &str, user: &[u8]) -> bool {
         self.members.get(group).is_some_and(|users| users.contains(user))
     }
 
-    /// Whether there is such a group: a rule that names another one is a mistake.
+    /// Whether there is such a group: a rule with the name of an absent group is a mistake.
     pub fn exists(&self, group: &str) -> bool {
         self.members.contains_key(group)
     }

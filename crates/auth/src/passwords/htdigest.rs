@@ -1,4 +1,4 @@
-//! Files of users and hashes for Digest, as `htdigest` keeps them.
+//! Files of users and their hashes for Digest, in the format of `htdigest`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,11 +7,11 @@ use crate::digest::algorithm::Algorithm;
 use crate::passwords::wrong::{Wrong, each_line, user_name};
 use crate::realm::Realm;
 
-/// Users with their hashes for Digest. Whoever has these can speak as these users in their realm, without knowing the
-/// passwords: such a file is as secret as the passwords are.
+/// Users with their hashes for Digest. With these hashes one can authenticate as these users in their realm, without
+/// knowing the passwords: such a file must be kept as secret as the passwords.
 #[derive(Clone, Default)]
 pub struct DigestPasswords {
-    /// Hashes by `user:realm`, which is one text for one pair: names of users have no colons.
+    /// Hashes by `user:realm`. The first colon separates the two, because user names hold no colons.
     users: HashMap<Box<[u8]>, Hashes>,
 }
 
@@ -20,30 +20,30 @@ type Hashes = [Option<Hash>; Algorithm::ALL.len()];
 
 #[derive(Clone)]
 struct Hash {
-    /// `H(user ":" realm ":" password)` in hexadecimal, in small letters: this text is what is hashed further.
+    /// `H(user ":" realm ":" password)` in hexadecimal with small letters; further hashes are made of this text.
     hex: Box<[u8]>,
-    /// The line that the hash stands in.
+    /// The line in which the hash stands.
     line: usize,
 }
 
 impl DigestPasswords {
-    /// Reads lines of `user:realm:hash`, in which 32 digits are MD5, and 64 are SHA-256; comments begin with `#`. A
-    /// user may have a line for each algorithm and realm.
+    /// Reads lines of the form `user:realm:hash`, in which a hash of 32 digits is MD5, and one of 64 is SHA-256;
+    /// comments begin with `#`. A user may have a line for each algorithm and realm.
     ///
     /// # Errors
     ///
-    /// The first twenty mistakes of the text.
+    /// The mistakes in the text, the first twenty at most.
     pub fn read(text: &str) -> Result<DigestPasswords, Vec<Wrong>> {
         let mut passwords = DigestPasswords::default();
         each_line(text, |line, words| passwords.add(line, words))?;
         Ok(passwords)
     }
 
-    /// Passwords of one user alone, with its hash in hexadecimal.
+    /// Makes the passwords of a single user, whose hash is given in hexadecimal.
     ///
     /// # Errors
     ///
-    /// The reason why no line of a file could say so.
+    /// The reason why a line of a file could not hold this user.
     pub fn of_one(user: &str, realm: &str, hash: &str) -> Result<DigestPasswords, String> {
         if user.contains(':') {
             return Err("a name has no colon".to_owned());
@@ -63,15 +63,15 @@ impl DigestPasswords {
         let algorithm = algorithm.filter(|_| is_hex).ok_or("the hash has 32 or 64 hexadecimal digits")?;
         let hash = &mut self.users.entry(place.as_bytes().into()).or_default()[algorithm as usize];
         if let Some(before) = hash {
-            return Err(format!("the user {name} stands in line {}, too", before.line));
+            return Err(format!("the user {name} is already in line {}", before.line));
         }
         *hash = Some(Hash { hex: hex.to_ascii_lowercase().into_bytes().into(), line });
         Ok(())
     }
 
-    /// The algorithms to offer in this realm, the best first: those for which all of its users have a hash. If there is
-    /// none, those for which some have one; the others then cannot log in with a client that takes the first algorithm
-    /// that it knows.
+    /// The algorithms to offer in this realm, the best first: those for which all users of the realm have a hash. If
+    /// there is no such algorithm, those for which some users have a hash; then a user without a hash for the algorithm
+    /// that the client chooses cannot log in.
     pub fn algorithms(&self, realm: &Realm) -> Vec<Algorithm> {
         let is_here = |place: &[u8]| {
             let colon = place.iter().position(|&byte| byte == b':');
@@ -86,7 +86,7 @@ impl DigestPasswords {
         if all.is_empty() { some } else { all }
     }
 
-    /// The realms that users have a password for, in alphabetical order.
+    /// The realms in which users have a password, in alphabetical order.
     pub fn realms(&self) -> Vec<String> {
         let realm = |place: &[u8]| {
             let colon = place.iter().position(|&byte| byte == b':')?;
@@ -103,15 +103,15 @@ impl DigestPasswords {
         Algorithm::ALL.into_iter().any(|algorithm| self.hash_of(user.as_bytes(), realm, algorithm).is_some())
     }
 
-    /// Users who lack a hash for one of the algorithms that are offered in this realm: a client that knows that
-    /// algorithm and takes it cannot let them in. Each comes with the algorithm and the line of its other hash, in the
-    /// order of the file.
+    /// Users who lack a hash for an algorithm that is offered in this realm: they cannot log in with a client that
+    /// chooses this algorithm. Each comes with the algorithm and the line of the user's other hash, in the order of the
+    /// file.
     pub fn lacking(&self, realm: &Realm) -> Vec<(String, Algorithm, usize)> {
         let offered = self.algorithms(realm);
         let end = format!(":{}", realm.as_str()).into_bytes();
         let mut lacking = Vec::new();
         for (place, hashes) in &self.users {
-            // The first colon ends the name, and a realm may have colons, too.
+            // The first colon ends the name; the realm may also hold colons.
             let colon = place.iter().position(|&byte| byte == b':').unwrap_or_default();
             let line = hashes.iter().flatten().map(|hash| hash.line).min();
             let (Some(line), true) = (line, place[colon..] == *end) else { continue };
@@ -137,7 +137,7 @@ impl DigestPasswords {
 const FORM: &str = "write user:realm:hash, as htdigest does";
 
 impl fmt::Debug for DigestPasswords {
-    /// Shows no hashes: they must not get into a log.
+    /// Shows only the number of users: hashes must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DigestPasswords").field("users", &self.users.len()).finish_non_exhaustive()
     }
@@ -236,7 +236,7 @@ mod tests {
             (format!("{line}ann:here:{MD5}0"), "line 2: the hash has 32 or 64 hexadecimal digits"),
             ("ann:here:".to_owned(), "line 1: the hash has 32 or 64 hexadecimal digits"),
             (format!("ann:here:{}g", &MD5[1..]), "line 1: the hash has 32 or 64 hexadecimal digits"),
-            (format!("{line}\n{line}"), "line 3: the user ann stands in line 1, too"),
+            (format!("{line}\n{line}"), "line 3: the user ann is already in line 1"),
         ] {
             let wrongs = DigestPasswords::read(&text).err().unwrap_or_default();
             let said: Vec<_> = wrongs.iter().map(ToString::to_string).collect();

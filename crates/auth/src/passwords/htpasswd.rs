@@ -1,4 +1,4 @@
-//! Files of users and hashes of their passwords, as `htpasswd` keeps them.
+//! Files of users and the hashes of their passwords, in the format of `htpasswd`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -6,27 +6,27 @@ use std::hint::black_box;
 use crate::passwords::password::PasswordHash;
 use crate::passwords::wrong::{Wrong, each_line, user_name};
 
-/// Users and their passwords.
+/// Users, and the hashes of their passwords.
 #[derive(Clone, Debug, Default)]
 pub struct Passwords {
     users: HashMap<Box<[u8]>, User>,
-    /// The hash that takes longest: the password of an unknown user is verified against it.
+    /// The hash that takes longest to verify: the password of an unknown user is verified against this hash.
     decoy: Option<PasswordHash>,
 }
 
 #[derive(Clone, Debug)]
 struct User {
     hash: PasswordHash,
-    /// The line that the user stands in.
+    /// The line in which the user stands.
     line: usize,
 }
 
 impl Passwords {
-    /// Reads lines of `user:hash`, or `user:hash:comment`; comments begin with `#`.
+    /// Reads lines of the form `user:hash` or `user:hash:comment`; comments begin with `#`.
     ///
     /// # Errors
     ///
-    /// The first twenty mistakes of the text.
+    /// The mistakes in the text, the first twenty at most.
     pub fn read(text: &str) -> Result<Passwords, Vec<Wrong>> {
         let mut users = HashMap::new();
         each_line(text, |line, words| add(&mut users, line, words))?;
@@ -37,8 +37,9 @@ impl Passwords {
 
     /// Whether this is the password of this user.
     ///
-    /// The check takes as long as the form of the user's hash wants, and for an unknown user as long as the costliest
-    /// hash of the file: in a file whose hashes are all of one form and cost, nobody learns from the time who is in it.
+    /// The check takes as long as the form of the user's hash needs, and for an unknown user as long as the costliest
+    /// hash of the file. So if all hashes of a file have one form and cost, the time does not reveal which users are in
+    /// the file.
     pub fn verify(&self, user: &[u8], password: &[u8]) -> bool {
         if let Some(user) = self.users.get(user) {
             return user.hash.verify(password);
@@ -47,7 +48,7 @@ impl Passwords {
         false
     }
 
-    /// The users whose hashes are weak, see [`PasswordHash::is_weak`], with their lines, in the order of the file.
+    /// The users whose hashes are weak (see [`PasswordHash::is_weak`]) and their lines, in the order of the file.
     pub fn weak(&self) -> Vec<(&[u8], usize)> {
         let weak = self.users.iter().filter(|(_, user)| user.hash.is_weak());
         let mut weak: Vec<_> = weak.map(|(name, user)| (&**name, user.line)).collect();
@@ -60,12 +61,12 @@ impl Passwords {
         self.users.contains_key(user.as_bytes())
     }
 
-    /// How many users there are.
+    /// The number of users.
     pub fn len(&self) -> usize {
         self.users.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no users.
     pub fn is_empty(&self) -> bool {
         self.users.is_empty()
     }
@@ -77,7 +78,7 @@ fn add(users: &mut HashMap<Box<[u8]>, User>, line: usize, words: &str) -> Result
     let hash = rest.split(':').next().unwrap_or_default();
     let hash = PasswordHash::read(hash).map_err(|error| error.to_string())?;
     if let Some(before) = users.get(name.as_bytes()) {
-        return Err(format!("the user {name} stands in line {}, too", before.line));
+        return Err(format!("the user {name} is already in line {}", before.line));
     }
     users.insert(name.as_bytes().into(), User { hash, line });
     Ok(())
@@ -132,12 +133,12 @@ mod tests {
             ("ann".to_owned(), &["line 1: write user:hash, as htpasswd -B does"][..]),
             (format!("\n:{sha}\n"), &["line 2: the name of the user is missing"]),
             (format!("a\tb:{sha}\n"), &["line 1: there is a control character in the name of the user"]),
-            (format!("a:{sha}\nb:{sha}\na:{sha}\n"), &["line 3: the user a stands in line 1, too"]),
+            (format!("a:{sha}\nb:{sha}\na:{sha}\n"), &["line 3: the user a is already in line 1"]),
             (
                 "a:secret\nb:abJnggxhB/yWI\nc:\n".to_owned(),
                 &[
                     "line 1: this is no hash: passwords are not kept as plain text; make one with htpasswd -B",
-                    "line 2: this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B",
+                    "line 2: this is plain text or a DES hash, which protects no better; make one with htpasswd -B",
                     "line 3: this is no hash: passwords are not kept as plain text; make one with htpasswd -B",
                 ],
             ),
@@ -164,7 +165,7 @@ mod tests {
             times.min().unwrap_or_default()
         };
 
-        // The two times are the same but for noise; that of the cheap hash is a thousandth of them.
+        // Apart from noise, the two times are equal; verifying the cheap hash alone takes a thousandth of them.
         assert!(best_of_five(b"carl") * 20 > best_of_five(b"ann"));
     }
 

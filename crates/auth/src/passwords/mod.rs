@@ -1,9 +1,9 @@
-//! Files of passwords, and how a password is verified.
+//! Files of passwords, and the verification of a password.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `password` | one hash: read, and compared by its form |
-//! | `htpasswd`, `htdigest` | files of users and hashes, and whether a password is right |
+//! | `password` | one hash: reading it, and verifying a password by the hash's form |
+//! | `htpasswd`, `htdigest` | files of users and hashes, and the check whether a password is right |
 //! | `groups` | files of groups |
 //! | `wrong` | mistakes in a file, line by line |
 

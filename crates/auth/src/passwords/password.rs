@@ -1,4 +1,4 @@
-//! One hash of a password, as `htpasswd`, `openssl passwd` and libraries write it.
+//! One hash of a password, in the forms that `htpasswd`, `openssl passwd` and libraries write.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use argon2::Algorithm;
 
 use crate::forms::{Apr1, Argon2, Bcrypt, Refused, Sha1, ShaCrypt, Width};
 
-/// A hash that a password can be verified against; it is well formed, and costs seconds at most.
+/// A hash against which passwords can be verified; it is well-formed, and a verification takes seconds at most.
 #[derive(Clone)]
 pub struct PasswordHash(Form);
 
@@ -19,22 +19,23 @@ enum Form {
     Sha1(Sha1),
 }
 
-/// The longest password; longer ones are never right. `htpasswd` refuses to hash more than 255 bytes; and the cost of
-/// some forms grows with the length, which a client chooses.
+/// The longest password; a longer one is never right. `htpasswd` refuses to hash more than 255 bytes, and the cost of
+/// some forms grows with the length, which the client chooses.
 pub const PASSWORD_BYTES_MAX: usize = 255;
 
-/// Reason why a text is no hash that passwords are verified against.
+/// The reason why a text is not accepted as a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HashError {
-    /// The text is no hash at all.
+    /// The text is not a hash at all.
     Plain,
-    /// The text may be a hash of the C library's oldest form, which has 8 characters of the password and 56 bits.
+    /// The text may be a hash in the C library's oldest form, which uses 8 characters of the password and 56 bits.
     Des,
-    /// The hash is of a form that is not known here.
+    /// The hash has a form that is not supported.
     Unknown,
-    /// The text begins as this form, but goes on otherwise.
+    /// The text begins like this form, but the rest does not fit the form.
     Malformed(&'static str),
-    /// The hash is of this form, but to verify it costs too much: which of its numbers, and the most that is taken.
+    /// The hash has this form, but verifying it costs too much: the form, the text before the cost's number, and the
+    /// limit.
     TooCostly(&'static str, &'static str, u32),
 }
 
@@ -47,15 +48,15 @@ impl fmt::Display for HashError {
             HashError::Des => {
                 write!(
                     f,
-                    "this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B"
+                    "this is plain text or a DES hash, which protects no better; make one with htpasswd -B"
                 )
             }
             HashError::Unknown => {
-                write!(f, "hashes of this form are not known here; make one with htpasswd -B")
+                write!(f, "hashes of this form are not supported; make one with htpasswd -B")
             }
-            HashError::Malformed(form) => write!(f, "this is no whole hash of the form {form}"),
+            HashError::Malformed(form) => write!(f, "this is not a complete hash of the form {form}"),
             HashError::TooCostly(form, what, most) => {
-                write!(f, "this costs too much to verify: {form} is taken up to {what}{most}")
+                write!(f, "verifying this hash costs too much: {form} is accepted up to {what}{most}")
             }
         }
     }
@@ -68,7 +69,7 @@ impl PasswordHash {
     ///
     /// # Errors
     ///
-    /// [`HashError`]; afterwards nothing can be wrong with the hash.
+    /// [`HashError`]; a hash that was read can always be verified.
     pub fn read(text: &str) -> Result<PasswordHash, HashError> {
         let Some((name, rest)) = split_form(text) else {
             let is_des_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'/';
@@ -93,11 +94,11 @@ impl PasswordHash {
         })
     }
 
-    /// Whether the hash was made of this password. Takes as long as its form wants, from microseconds to seconds, and
-    /// as long for a wrong password as for the right one.
+    /// Whether the hash was made of this password. Takes as long as the form needs, from microseconds to seconds; a
+    /// wrong password takes as long as the right one.
     pub fn verify(&self, password: &[u8]) -> bool {
-        // Programs that make hashes are given C strings. Bcrypt repeats its key, with a zero byte between, so that "a"
-        // and "a\0a" would be the same to it.
+        // Programs that make hashes get C strings, which hold no zero byte. Bcrypt repeats its key, with a zero byte
+        // between the copies, so that it would take "a" and "a\0a" for the same password.
         if password.len() > PASSWORD_BYTES_MAX || password.contains(&0) {
             return false;
         }
@@ -110,7 +111,7 @@ impl PasswordHash {
         }
     }
 
-    /// Whether anyone who sees the hash's file soon has the password: such a hash is fast, and has no salt.
+    /// Whether anyone who sees the file can soon find the password, because such a hash is fast and has no salt.
     pub fn is_weak(&self) -> bool {
         matches!(self.0, Form::Sha1(_))
     }
@@ -128,13 +129,13 @@ impl PasswordHash {
 }
 
 impl fmt::Debug for PasswordHash {
-    /// Shows no hash: it must not get into a log.
+    /// Shows nothing of the hash, which must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PasswordHash").finish_non_exhaustive()
     }
 }
 
-/// The name of a form, and the text behind it: of `$NAME$...`, or of `{NAME}...`, where the braces are part of the
+/// The name of a form, and the text after it: of `$NAME$...`, or of `{NAME}...`, in which case the braces belong to the
 /// name.
 fn split_form(text: &str) -> Option<(&str, &str)> {
     if let Some(rest) = text.strip_prefix('$') {
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_hash_that_is_cut_or_longer_is_none() {
         for (_, hash) in MADE {
-            // An Argon2 hash may have any of several lengths.
+            // An Argon2 hash may have one of several lengths.
             let is_argon2 = hash.starts_with("$argon2");
             let ends = if is_argon2 { hash.rfind('$').unwrap_or_default() + 20 } else { hash.len() };
             for end in 0..ends {
@@ -246,8 +247,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let plain = "this is no hash: passwords are not kept as plain text; make one with htpasswd -B";
-        let des = "this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B";
-        let unknown = "hashes of this form are not known here; make one with htpasswd -B";
+        let des = "this is plain text or a DES hash, which protects no better; make one with htpasswd -B";
+        let unknown = "hashes of this form are not supported; make one with htpasswd -B";
         for (hash, sentence) in [
             ("", plain),
             ("secret", plain),
@@ -263,31 +264,31 @@ mod tests {
             ("$2y$05$abcdefghijklmnopqrstuvWG29KuyeAicPCJODk1zjyGvyQUU2awu", MALFORMED_BCRYPT),
             (
                 "$2y$16$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
-                "this costs too much to verify: bcrypt is taken up to cost 15",
+                "verifying this hash costs too much: bcrypt is accepted up to cost 15",
             ),
             (
                 "$5$rounds=999$roundstoolow$MmLBUoX3IJgtFPlZ05Y1KPAPCRguj7NDZblXAusSj78",
-                "this is no whole hash of the form SHA-256 crypt",
+                "this is not a complete hash of the form SHA-256 crypt",
             ),
             (
                 "$5$rounds=99999999999$roundstoolow$MmLBUoX3IJgtFPlZ05Y1KPAPCRguj7NDZblXAusSj78",
-                "this costs too much to verify: SHA-256 crypt is taken up to rounds=2000000",
+                "verifying this hash costs too much: SHA-256 crypt is accepted up to rounds=2000000",
             ),
-            ("$6$saltstring$svn8UoSVapNt", "this is no whole hash of the form SHA-512 crypt"),
-            ("$apr1$saltsalts$yAAkm4libquA.ZWLHbSBq/", "this is no whole hash of the form APR1"),
-            ("$apr1$saltsalt$yAAkm4libquA.ZWLHbSBqz", "this is no whole hash of the form APR1"),
-            ("{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g", "this is no whole hash of the form {SHA}"),
+            ("$6$saltstring$svn8UoSVapNt", "this is not a complete hash of the form SHA-512 crypt"),
+            ("$apr1$saltsalts$yAAkm4libquA.ZWLHbSBq/", "this is not a complete hash of the form APR1"),
+            ("$apr1$saltsalt$yAAkm4libquA.ZWLHbSBqz", "this is not a complete hash of the form APR1"),
+            ("{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g", "this is not a complete hash of the form {SHA}"),
             (
                 "$argon2id$v=19$m=131073,t=1,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to m=131072",
+                "verifying this hash costs too much: Argon2 is accepted up to m=131072",
             ),
             (
                 "$argon2id$v=19$m=65536,t=17,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to m*t=1048576",
+                "verifying this hash costs too much: Argon2 is accepted up to m*t=1048576",
             ),
             (
                 "$argon2id$v=19$m=65536,t=1,p=65$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to p=64",
+                "verifying this hash costs too much: Argon2 is accepted up to p=64",
             ),
             ("$argon2id$v=18$m=64,t=1,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ", MALFORMED_ARGON2),
             ("$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ", MALFORMED_ARGON2),
@@ -302,6 +303,6 @@ mod tests {
         }
     }
 
-    const MALFORMED_BCRYPT: &str = "this is no whole hash of the form bcrypt";
-    const MALFORMED_ARGON2: &str = "this is no whole hash of the form Argon2";
+    const MALFORMED_BCRYPT: &str = "this is not a complete hash of the form bcrypt";
+    const MALFORMED_ARGON2: &str = "this is not a complete hash of the form Argon2";
 }

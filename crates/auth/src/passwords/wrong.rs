@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A mistake in a file, and where.
+/// A mistake in a file, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The line, from 1.
+    /// The number of the line, from 1 on.
     pub line: usize,
-    /// The mistake: part of a sentence, without anything secret.
+    /// The mistake, as part of a sentence, without anything secret.
     pub what: String,
 }
 
@@ -19,17 +19,17 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// Maximum number of mistakes that are reported for one file: whoever gives a file of another kind need not read a line
-/// for each of its lines.
+/// The most mistakes that are reported for one file: a file of another kind would otherwise give a message for each of
+/// its lines.
 pub(crate) const WRONGS_MAX: usize = 20;
 
-/// Gives each line that says something to `read`, and collects the mistakes.
+/// Calls `read` with each line that has content, and collects the mistakes.
 ///
-/// Empty lines, and those that begin with `#`, say nothing; blanks at the end of a line do not count.
+/// Empty lines and lines that begin with `#` have no content; blanks at the end of a line are removed.
 ///
 /// # Errors
 ///
-/// The mistakes that `read` found, [`WRONGS_MAX`] at most.
+/// The mistakes that `read` found, at most [`WRONGS_MAX`].
 pub(crate) fn each_line<'a>(
     text: &'a str,
     mut read: impl FnMut(usize, &'a str) -> Result<(), String>,
@@ -41,11 +41,11 @@ pub(crate) fn each_line<'a>(
     if wrongs.is_empty() { Ok(()) } else { Err(wrongs) }
 }
 
-/// Checks the name of a user, as files have it: RFC 7617 section 2 allows neither colons nor control characters.
+/// Checks the name of a user in a file: RFC 7617 section 2 allows neither colons nor control characters.
 ///
 /// # Errors
 ///
-/// The reason why it is no name.
+/// The reason why this is not a valid name.
 pub(crate) fn user_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         Err("the name of the user is missing".to_owned())

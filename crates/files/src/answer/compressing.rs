@@ -1,16 +1,16 @@
-//! Chooses files to compress when a client first takes a coding of them.
+//! Decides which files are compressed when a client first accepts a coding for them.
 
 use adyton_compress::{Coding, gains};
 
-/// Rules for compressing files that have no precompressed neighbour. The result is kept in the cache, and not made
-/// again until the file changes.
+/// Rules for compressing files that have no precompressed neighbour. The result is kept in the cache, and the file is
+/// not compressed again until it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compressing {
-    /// The codings to use; of several that a client likes equally, the first. Without any, files are sent as they are.
+    /// The codings to use; if a client likes several equally, the first of them. If empty, files are sent as they are.
     pub codings: Vec<Coding>,
     /// Length of the shortest file to compress, bytes.
     pub bytes_min: u64,
-    /// Length of the longest file to compress, bytes: the loop stands still meanwhile.
+    /// Length of the longest file to compress, bytes: the event loop stands still while a file is compressed.
     pub bytes_max: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Conditional requests: whether the file may be sent, whether it must be, and which part of it (RFC 9110 section 13).
+//! Conditional requests: whether a file may be sent, must be sent, and which part of it (RFC 9110 section 13).
 
 use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
@@ -8,9 +8,9 @@ use adyton_http::{Known, Method, Request};
 /// Validators of a file, which tell one of its versions from another.
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
-    /// The entity tag with its quotes, `W/` in front when it is weak; empty if there is none.
+    /// The entity tag with its quotes, after `W/` if it is weak; empty if there is no tag.
     pub etag: &'a [u8],
-    /// Last modification, seconds since 1970, if known. It may lie in the future.
+    /// Last modification, seconds since 1970, if known. It may be in the future.
     pub modified_s: Option<u64>,
 }
 
@@ -30,8 +30,8 @@ pub enum Outcome {
 /// Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2.
 ///
 /// `date` is the value of the answer's `Date` field. Dates that are not valid are ignored, and so are conditions on a
-/// date that the file does not have. A file whose date lies in the future counts as modified now, as its answers say
-/// ([`shown_date`]); a condition about a time in the future is ignored then.
+/// date if the file has no date. If the file's date is in the future, the file counts as modified now, as its answers
+/// say ([`shown_date`]); a condition about a time in the future is then ignored.
 pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
     let modified_by = |known: Known| {
         let limit = parse_date(request.first(known)?)?;
@@ -64,7 +64,7 @@ pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29
     }
 }
 
-/// Whether the request has any field that [`evaluate`] uses; a few bit tests.
+/// Whether the request has any field that [`evaluate`] uses; the check costs a few bit tests.
 pub fn is_conditional(request: Request<'_>) -> bool {
     const FIELDS: [Known; 5] =
         [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];
@@ -83,7 +83,7 @@ pub(crate) fn format_date(seconds: u64) -> Option<String> {
     (seconds < YEAR_10000).then(|| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)))
 }
 
-/// The `Last-Modified` of an answer with this `Date`: never later (RFC 9110 section 8.8.2.1).
+/// The `Last-Modified` of an answer with this `Date`: never later than `Date` (RFC 9110 section 8.8.2.1).
 pub(crate) fn shown_date(modified_s: u64, date: &[u8; 29]) -> Option<Cow<'_, [u8]>> {
     if parse_date(date).is_some_and(|now| modified_s > now) {
         return Some(Cow::Borrowed(date));
@@ -93,7 +93,7 @@ pub(crate) fn shown_date(modified_s: u64, date: &[u8; 29]) -> Option<Cow<'_, [u8
 
 /// The strong entity tag of a file, quotes included: its length and modification time in nanoseconds.
 ///
-/// Device and inode are left out, so that two machines with the same tree agree.
+/// Device and inode are left out, so that two machines with the same tree of files give the same tags.
 pub fn etag(bytes: u64, mtime_ns: i64) -> String {
     format!("\"{mtime_ns:x}-{bytes:x}\"")
 }
@@ -108,8 +108,8 @@ fn is_same_version(value: &[u8], validators: Validators<'_>, date: &[u8; 29]) ->
     else {
         return false;
     };
-    // A date is a strong validator only if the file did not change in the second of the answer (RFC 9110 section
-    // 8.8.2.2).
+    // A date is a strong validator only if the file did not change in the same second as this answer's `Date` (RFC
+    // 9110 section 8.8.2.2).
     wanted == modified && modified < now
 }
 
@@ -117,12 +117,12 @@ fn is_strong_match(tag: &[u8], etag: &[u8]) -> bool {
     !etag.starts_with(b"W/") && !etag.is_empty() && tag == etag
 }
 
-/// The tag without its mark of weakness.
+/// The tag without the `W/` that marks a weak tag.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// Whether one of the tags in the lists matches, or a line is `*`; stops at anything but a tag.
+/// Whether one of the tags in the lists matches, or a line is `*`; stops at anything that is not a tag.
 fn any_tag<'v>(lines: impl Iterator<Item = &'v [u8]>, matches: impl Fn(&[u8]) -> bool) -> bool {
     for line in lines {
         if line == b"*" {

@@ -1,4 +1,4 @@
-//! Files ready to be sent: opened, read, with rendered answers; and their precompressed neighbours likewise.
+//! Files and their precompressed neighbours, ready to be sent: opened, read, and with rendered answers.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr};
@@ -22,9 +22,9 @@ use crate::options::Options;
 use crate::run::sources::Kept;
 use crate::{Ask, FileAnswer, Part};
 
-/// Two ticks of the kernel's coarsest clock (100 Hz): a later change gets another ctime.
+/// Two ticks of the kernel's coarsest clock (100 Hz): a change after this time gets another ctime.
 const TICK_NS: i64 = 20_000_000;
-/// Two ticks where times have whole seconds, or two (FAT), or come from another machine.
+/// Two ticks of a coarser clock: times in steps of one second or two (FAT), or from another machine.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Rough cost of an entry besides its bytes: structs, map, allocator.
 const ENTRY_OVERHEAD_BYTES: usize = 512;
@@ -34,34 +34,35 @@ pub(crate) struct Entry {
     plain: Form,
     /// Precompressed neighbours that may be used, in the order of [`CODINGS`].
     coded: Vec<Form>,
-    /// Forms compressed from the file, as current as the file itself.
+    /// Forms that the server has compressed from the file. They are current as long as the file is.
     made: Vec<Form>,
-    /// Codings of `made`, and those that can be made, in the order of our preference.
+    /// Codings in which the server offers the file: those of `made`, and those that it can still make, in our order of
+    /// preference.
     offers: Vec<Coding>,
     /// Whether answers depend on `Accept-Encoding`.
     is_negotiated: bool,
     content_type: Cow<'static, str>,
-    /// The `Date` of the last look for neighbours: once a second is often enough.
+    /// The `Date` of the last look for neighbours, because one look a second is often enough.
     looked: [u8; 29],
-    /// Whether the kernel's clock would show a change from now on; otherwise, do not keep the entry.
+    /// Whether the kernel's clock would show a change from now on; if not, the entry must not be kept.
     pub(crate) is_settled: bool,
 }
 
-/// One form of a file: the file itself, a compressed neighbour, or the file compressed.
+/// One form of a file: the file itself, a precompressed neighbour, or a result of compressing the file.
 struct Form {
     coding: Coding,
     place: Location,
     meta: Meta,
-    /// The batch ([`Ask::fresh`]) for which `meta` was compared last.
+    /// The batch ([`Ask::fresh`]) for which `meta` was last compared with the file.
     checked: u64,
     etag: String,
     modified_s: Option<u64>,
-    /// The head of a 200 on a connection that stays open, and the content behind it, unless that is in `file`.
+    /// The head of a 200 on a connection that stays open, followed by the content, unless the content is in `file`.
     reply: Vec<u8>,
     head_bytes: usize,
     /// Offset of the date's 29 bytes in the head.
     date_at: Option<usize>,
-    /// The open file, if it is too long for memory.
+    /// The open file, if its content is too long to be kept in memory.
     file: Option<Arc<OwnedFd>>,
 }
 
@@ -69,7 +70,7 @@ struct Form {
 pub(crate) struct Loader<'a> {
     pub(crate) root: &'a Root,
     pub(crate) links: Symlinks,
-    /// Whether the root is not at its path, so that files are recognised from the held root.
+    /// Whether the root is no longer at its path, so that files are compared through the held root.
     pub(crate) is_astray: bool,
     pub(crate) options: &'a Options,
 }
@@ -78,7 +79,7 @@ pub(crate) struct Loader<'a> {
 pub(crate) enum Opened {
     File(OwnedFd, Meta),
     Folder(OwnedFd),
-    /// A FIFO, socket or device, which was closed again.
+    /// A FIFO, socket or device, which is already closed again.
     Other,
 }
 
@@ -98,12 +99,12 @@ impl Loader<'_> {
         }
     }
 
-    /// The sources, which are not sent.
+    /// The files that are not sent, because other routes run them.
     pub(crate) fn kept(&self) -> Kept<'_> {
         Kept { sources: &self.options.sources, root: self.root.path(), links: self.links }
     }
 
-    /// Reads an open file and its neighbours, and renders their answers.
+    /// Reads an open file and its precompressed neighbours, and renders their answers.
     ///
     /// # Errors
     ///
@@ -163,7 +164,8 @@ impl Loader<'_> {
         let file = File::from(fd);
         form.reply.resize(usize::try_from(meta.bytes).map_err(io::Error::other)?, 0);
         let read = file.read_exact_at(&mut form.reply, 0);
-        // A file that changes while it is read is left to the server, which sends the present bytes or cuts off.
+        // If the file changes while it is read, the server sends it from the descriptor: the present bytes, or a cut
+        // answer.
         if read.is_err() || stat(file.as_fd())? != meta {
             form.reply.clear();
             form.file = Some(Arc::new(file.into()));
@@ -174,7 +176,7 @@ impl Loader<'_> {
 
 impl Entry {
     /// Whether the file, and the form in `coding` that is about to be sent, are unchanged since they were read: one
-    /// stat for each. Once a second this looks for the neighbours as well.
+    /// stat for each. Once a second, also looks for precompressed neighbours.
     #[inline]
     pub(crate) fn is_current(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) -> bool {
         if !self.plain.is_current(loader, ask.fresh) {
@@ -186,12 +188,12 @@ impl Entry {
             }
             self.looked = *ask.identity.date;
         }
-        // Forms compressed from the file are as current as the file.
+        // A form compressed from the file is current if the file is.
         coding == Coding::Identity
             || self.neighbour(coding).is_none_or(|form| form.is_current(loader, ask.fresh))
     }
 
-    /// Answers with a rendered head and content, for a request without conditions on a 1.1 connection that stays open.
+    /// Answers with the rendered head and content, if the request has no conditions and its 1.1 connection stays open.
     #[inline]
     pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         if coding == Coding::Identity {
@@ -200,23 +202,23 @@ impl Entry {
         self.find(coding)?.replay(ask, out)
     }
 
-    /// The coding that the client takes; `None` if the client takes none.
+    /// The coding in which the client gets the file; `None` if it accepts no coding that the file has.
     #[inline]
     pub(crate) fn choose(&self, ask: &Ask<'_>) -> Option<Coding> {
         if !ask.request.has(Known::AcceptEncoding) {
             return Some(Coding::Identity);
         }
         let lines = || ask.request.all(Known::AcceptEncoding);
-        // A file with only one form is sent in it, unless the request refuses that with a weight of 0.
+        // If the file has only one form, that form is sent, unless the request refuses it by a weight of 0.
         if !self.is_negotiated && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
             return Some(Coding::Identity);
         }
         let lines: Vec<&[u8]> = lines().collect();
-        // Ranges are those of a file on the disk.
+        // Ranges refer to the bytes of a file on the disk, so nothing is compressed for them.
         let offers: &[Coding] =
             if ask.as_stored || ask.request.has(Known::Range) { &[] } else { &self.offers };
         if !self.coded.is_empty() {
-            // A precompressed neighbour is smaller, and costs nothing.
+            // A precompressed neighbour is preferred: it is usually smaller, and costs no time.
             let beforehand = choose_coding(&lines, self.coded.iter().map(|form| form.coding));
             if offers.is_empty() || !matches!(beforehand, Some(Coding::Identity) | None) {
                 return beforehand;
@@ -225,12 +227,12 @@ impl Entry {
         choose_coding(&lines, offers.iter().copied())
     }
 
-    /// The coding that the client takes, if the file has yet to be compressed with it.
+    /// The coding in which the client gets the file, if the file must first be compressed with it.
     pub(crate) fn lacking(&self, ask: &Ask<'_>) -> Option<Coding> {
         self.choose(ask).filter(|&coding| coding != Coding::Identity && self.find(coding).is_none())
     }
 
-    /// Compresses the file; if that is of no use, the coding is offered no more.
+    /// Compresses the file; if the result is not smaller, the coding is no longer offered.
     pub(crate) fn make(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) {
         let made = self.plain.content().and_then(|content| compress(coding, &content));
         let Some(reply) = made else {
@@ -244,12 +246,12 @@ impl Entry {
         self.made.push(form);
     }
 
-    /// Stops offering codings, because the result of compressing could not be kept.
+    /// Stops offering codings that the server would make, because there is no room to keep the results.
     pub(crate) fn offer_nothing(&mut self) {
         self.offers.clear();
     }
 
-    /// Lends one form of the file, with all facts for its answers, to `use_it`.
+    /// Lends one form of the file, with all facts that its answers need, to `use_it`.
     pub(crate) fn with<T>(
         &self,
         coding: Coding,
@@ -297,7 +299,7 @@ impl Entry {
 }
 
 impl Form {
-    /// Makes a form whose content has yet to be read.
+    /// Makes a form whose content was not read yet.
     fn of(coding: Coding, place: Location, meta: Meta) -> Form {
         let etag = coded_etag(&meta, coding);
         let (reply, file) = (Vec::new(), None);
@@ -315,7 +317,7 @@ impl Form {
         }
     }
 
-    /// The content; `None` if it cannot be read, or has changed.
+    /// The content; `None` if it cannot be read or has changed.
     fn content(&self) -> Option<Cow<'_, [u8]>> {
         let Some(file) = &self.file else { return Some(Cow::Borrowed(&self.reply[self.head_bytes..])) };
         let mut content = vec![0; usize::try_from(self.meta.bytes).ok()?];
@@ -345,7 +347,7 @@ impl Form {
         if ask.identity.lines.is_empty() {
             out.extend_from_slice(if ask.asked.is_head { head } else { &self.reply });
         } else {
-            // Header fields of this answer alone go before the empty line.
+            // Header fields that belong to this answer alone go before the empty line.
             out.extend_from_slice(head.strip_suffix(b"\r\n").unwrap_or(head));
             out.extend_from_slice(ask.identity.lines);
             out.extend_from_slice(b"\r\n");
@@ -364,20 +366,20 @@ impl Form {
         }
     }
 
-    /// Whether a change from now on would show in the ctime; see the crate's documentation.
+    /// Whether a change from now on would change the ctime, too; see the crate's documentation.
     fn is_settled(&self, now_ns: i64) -> bool {
         let is_coarse = self.meta.ctime_ns % 1_000_000_000 == 0;
         let tick = if is_coarse { COARSE_TICK_NS } else { TICK_NS };
         now_ns.saturating_sub(self.meta.ctime_ns) >= tick
     }
 
-    /// Whether the form's date lies in the future, so that each answer has another `Last-Modified`.
+    /// Whether the form's date is in the future, so that each answer has a different `Last-Modified`.
     fn is_ahead(&self, now_ns: i64) -> bool {
         self.meta.mtime_ns > now_ns
     }
 
-    /// Writes the head of a 200 in front of the content, and notes the offset of its date, unless each answer needs a
-    /// head of its own.
+    /// Writes the head of a 200 in front of the content, and notes the offset of its date. Does nothing if each answer
+    /// needs a head of its own.
     fn render(
         &mut self,
         loader: &Loader<'_>,
@@ -390,7 +392,7 @@ impl Form {
             return;
         }
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        // Other requests get the head, too: it holds nothing of this request alone.
+        // Answers to other requests use this head, too, so it must hold no field of this request alone.
         let identity = Identity { lines: b"", ..ask.identity };
         let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();
@@ -399,7 +401,8 @@ impl Form {
                 whole(&ask, form, 200, &mut reply)
             });
         if rendered.is_err() {
-            // `Folder::open` has tried the fields; without a head, the answer is rendered each time.
+            // Should not happen, because `Folder::open` has tried the fields. Without a stored head, a head is
+            // rendered for each answer.
             return;
         }
         reply.shrink_to_fit();
@@ -436,7 +439,7 @@ impl Form {
     }
 }
 
-/// The tag of a file in a coding: two forms must never share one (RFC 9110 section 8.8.3.3).
+/// The tag of a file in a coding. Two forms of a file must never have the same tag (RFC 9110 section 8.8.3.3).
 fn coded_etag(meta: &Meta, coding: Coding) -> String {
     let mut tag = etag(meta.bytes, meta.mtime_ns);
     if coding != Coding::Identity {
@@ -445,7 +448,7 @@ fn coded_etag(meta: &Meta, coding: Coding) -> String {
     tag
 }
 
-/// The name of a neighbour: `name.br` for `name`.
+/// The name of a precompressed neighbour: `name.br` for `name`.
 fn neighbour(path: &CStr, coding: Coding) -> CString {
     // Neither part holds a NUL, so the default is never taken.
     CString::new([path.to_bytes(), coding.suffix().as_bytes()].concat()).unwrap_or_default()

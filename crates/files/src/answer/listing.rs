@@ -1,4 +1,4 @@
-//! The listing of a folder: a self-contained page with names, sizes and dates.
+//! The listing of a folder, as a page that needs no other file and shows names, sizes and dates.
 
 use std::fmt::Write;
 use std::io;
@@ -11,8 +11,8 @@ use crate::answer::pages::{PAGE_START, escape_html};
 use crate::path::{FilePath, escape, is_published};
 use crate::run::sources::Kept;
 
-/// The most names in one listing: at 1.1 µs each, with its stat, they hold up a loop for a millisecond. No reader
-/// scrolls further.
+/// The most names in one listing. Each name takes 1.1 µs, including its stat, so 1,000 names hold up an event loop for
+/// a millisecond. No reader scrolls further.
 pub const NAMES_MAX: usize = 1000;
 
 /// One row of a listing.
@@ -26,8 +26,8 @@ struct Row {
 
 /// Reads the open folder that `path` names and renders it.
 ///
-/// Shows exactly the names that a request would get: no hidden names, no sources, nothing that another route runs, no
-/// devices, and only links that are followed and lead to something beneath the root.
+/// Shows exactly the names that a request would get: no hidden names, no sources, no files that another route runs, no
+/// devices, and links only if they are followed and lead to something beneath the root.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub(crate) fn render(
     Ok(page(title, &rows, Notes { has_parent: !path.relative().is_empty(), is_cut }))
 }
 
-/// Facts that a page shows besides its rows.
+/// Notes that a page may show after its rows.
 #[derive(Clone, Copy)]
 struct Notes {
     has_parent: bool,
@@ -105,12 +105,12 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
     page
 }
 
-/// A name for a reader: bytes that are not UTF-8 become U+FFFD.
+/// A name as it is shown to a reader: bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn shown(name: &[u8]) -> String {
     String::from_utf8_lossy(name).replace(char::is_control, "\u{fffd}")
 }
 
-/// `13 B`, `4.2 KiB`: three digits at most before the unit.
+/// The size in the form `13 B` or `4.2 KiB`, with at most three digits before the unit.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -124,7 +124,7 @@ fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// `20 Nov 2026 10:55`: an HTTP date without its weekday, seconds and zone.
+/// The date in the form `20 Nov 2026 10:55`: an HTTP date without its weekday, seconds and zone.
 fn date(seconds: u64) -> String {
     format_date(seconds).and_then(|date| date.get(5..22).map(str::to_owned)).unwrap_or_default()
 }

@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `form` | a file ready to be sent |
 //! | `send` | an open file, or content in memory, as an answer |
-//! | `conditions`, `ranges` | whether a file is sent, or 304, 412 or a part of it |
-//! | `compressing` | the choice of files that are compressed |
+//! | `conditions`, `ranges` | whether a request gets the whole file, a part of it, 304 or 412 |
+//! | `compressing` | which files are compressed |
 //! | `listing` | the listing of a folder |
-//! | `replies`, `pages` | answers that need no file |
+//! | `replies`, `pages` | answers that are not made of a file |
 //! | `negotiate`, `types` | media types |
 
 pub(crate) mod compressing;

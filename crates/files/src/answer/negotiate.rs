@@ -1,9 +1,9 @@
-//! `Accept`: whether a client wants a page (RFC 9110 section 12.5.1).
+//! Evaluates `Accept`: whether a client wants an HTML page (RFC 9110 section 12.5.1).
 
 use adyton_http::find_weight;
 
-/// Whether a client takes HTML, by the most specific range that matches (RFC 9110 section 12.5.1).
-/// `lines` are the values of all `Accept` fields; without any the client takes everything.
+/// Whether a client accepts HTML, by the most specific media range that matches (RFC 9110 section 12.5.1).
+/// `lines` are the values of all `Accept` fields; without such a field the client accepts everything.
 pub fn accepts_html(lines: &[&[u8]]) -> bool {
     if lines.is_empty() {
         return true;

@@ -5,14 +5,14 @@ use adyton_http1::{self as http1, Asked, Framed};
 
 use crate::FileAnswer;
 
-/// The beginning of every page, up to its title. No script, no outside resource, light and dark.
+/// The beginning of every page, up to its title. Pages have no script, load nothing, and can be light or dark.
 pub(crate) const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n";
 
 /// Media type of every page.
 const HTML: &[u8] = b"text/html; charset=utf-8";
 
-/// A small HTML page with a status and one sentence, made once and sent often.
+/// A small HTML page with a status and one sentence, made once and sent for many requests.
 #[derive(Debug)]
 pub struct ErrorPage {
     status: u16,
@@ -20,8 +20,8 @@ pub struct ErrorPage {
 }
 
 impl ErrorPage {
-    /// Makes a page. `detail` is escaped here and may hold bytes from the client; an empty one is left out. A status
-    /// that allows no body gets none; a status that is not valid becomes 500.
+    /// Makes a page. `detail` is escaped here, so it may hold bytes from the client; if it is empty, the page has no
+    /// such sentence. A status that allows no body gets none; a status that is not valid becomes 500.
     pub fn new(status: u16, detail: &str) -> Self {
         let status = if matches!(status, 200..=999) { status } else { 500 };
         // Statuses without a body: RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
@@ -31,7 +31,7 @@ impl ErrorPage {
 
     /// Writes a whole answer with the page.
     ///
-    /// `fields` come from the server (`Allow`, `Location`, `Retry-After`); a field that cannot be sent is left out, so
+    /// `fields` come from the server (`Allow`, `Location`, `Retry-After`). A field that cannot be sent is left out, so
     /// that the error is still answered.
     pub fn write(
         &self,
@@ -43,7 +43,7 @@ impl ErrorPage {
         let (status, start) = (self.status, out.len());
         let head = Head { status, fields, body_bytes: self.text.len() };
         let Ok(framed) = write_head(out, asked, identity, &head) else {
-            // The branch is never reached: a status of three digits and our own phrase are always accepted.
+            // This branch is never reached: a status of three digits and our own phrase are always accepted.
             out.truncate(start);
             return FileAnswer::Whole { status, body_bytes: 0, keep_alive: false };
         };
@@ -53,7 +53,7 @@ impl ErrorPage {
     }
 }
 
-/// Writes a whole answer with an [`ErrorPage`] made for this answer.
+/// Writes a whole answer with an [`ErrorPage`] that is made for this answer alone.
 pub fn error_page(
     out: &mut Vec<u8>,
     asked: Asked,
@@ -65,7 +65,7 @@ pub fn error_page(
     ErrorPage::new(status, detail).write(out, asked, identity, fields)
 }
 
-/// The text with `&`, `<`, `>` and both quotes as entities, for HTML text and quoted attributes.
+/// Returns the text with `&`, `<`, `>` and both quotes as entities, for HTML text and quoted attributes.
 pub fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,27 +1,27 @@
-//! The `Range` field: which bytes of a file a client wants (RFC 9110 section 14).
+//! The `Range` field: which bytes of a file a client asks for (RFC 9110 section 14).
 
 use std::ops::Range;
 
-/// The most ranges in one request. Apache allows 200, nginx as many as fit; no client needs more than a few, and each
-/// costs a part with its own head ("Apache killer", CVE-2011-3192).
+/// The most ranges in one request. Apache allows 200, nginx as many as fit. No client needs more than a few, and each
+/// range costs a part with its own head ("Apache killer", CVE-2011-3192).
 pub const RANGES_MAX: usize = 16;
 
 /// The ranges that a `Range` field asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// The field is no valid byte range, or has too many ranges: answer as if it were absent.
+    /// The field is no valid byte range, or has too many ranges: answer as if the field were absent.
     Ignored,
     /// The field is valid, but no range lies inside the file: answer 416.
     Unsatisfiable,
-    /// At least one range; none empty, none overlapping or touching another, all inside the file.
+    /// At least one range. None is empty, none overlaps or touches another, and all lie inside the file.
     Ranges(Vec<Range<u64>>),
 }
 
 /// Reads the value of a `Range` field for a file of `bytes` bytes.
 ///
 /// One bad range makes the whole field invalid (RFC 9110 section 14.2). Overlapping and adjacent ranges are merged in
-/// O(n log n); without any, the client's order is kept. An empty file has no byte to ask for: the field is ignored
-/// then, since clients that send `bytes=0-` with everything expect the empty file and not an error.
+/// O(n log n); if there are none, the client's order is kept. An empty file has no byte to ask for, so the field is
+/// ignored: clients that always send `bytes=0-` expect the empty file and not an error.
 pub fn parse(value: &[u8], bytes: u64) -> Requested {
     let Some(specs) = after_unit(value) else { return Requested::Ignored };
     let mut ranges = Vec::new();
@@ -48,13 +48,13 @@ pub fn parse(value: &[u8], bytes: u64) -> Requested {
     }
 }
 
-/// The rest of a value behind `bytes=`; names of units have no case (RFC 9110 section 14.1).
+/// The rest of a value after `bytes=`; the unit's name is case-insensitive (RFC 9110 section 14.1).
 fn after_unit(value: &[u8]) -> Option<&[u8]> {
     let (unit, specs) = value.split_at_checked(b"bytes=".len())?;
     unit.eq_ignore_ascii_case(b"bytes=").then_some(specs)
 }
 
-/// Reads one range and cuts it to the file; empty if it lies outside, `None` if it is not a range.
+/// Reads one range and cuts it to the file; returns an empty range if it lies outside, `None` if it is not a range.
 fn range(spec: &[u8], bytes: u64) -> Option<Range<u64>> {
     let dash = memchr::memchr(b'-', spec)?;
     let (first, last) = (&spec[..dash], &spec[dash + 1..]);
@@ -70,7 +70,7 @@ fn range(spec: &[u8], bytes: u64) -> Option<Range<u64>> {
     (first <= last).then(|| first.min(bytes)..last.saturating_add(1).min(bytes))
 }
 
-/// Reads digits only; a number above 64 bits saturates, because it lies behind the end of every file either way.
+/// Reads digits only. A number of more than 64 bits saturates, because it lies behind the end of every file anyway.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

@@ -1,4 +1,4 @@
-//! Answers that need no file: for other methods, for folders, and for errors.
+//! Answers that need no file: to other methods than GET and HEAD, for folders, and for errors.
 
 use adyton_http::{BodySize, Known, Method};
 use adyton_http1 as http1;
@@ -13,18 +13,18 @@ use crate::{Ask, FileAnswer};
 /// Methods that a folder of files allows.
 const ALLOW: &[u8] = b"GET, HEAD, OPTIONS";
 
-/// Answers a method that reads no file, and says which methods do.
+/// Answers a request whose method reads no file, and names the methods that do.
 pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let (status, detail) = match ask.request.method() {
         Method::Options => return allow(ask, out),
-        // RFC 9110 section 9.1: an unknown method is answered 501, a known one that is of no use here 405.
+        // RFC 9110 section 9.1: an unknown method is answered 501, a known method that files do not allow 405.
         Method::Other => (501, "The server does not know this method."),
         _ => (405, "Files can only be read."),
     };
     error_page(out, ask.asked, &ask.identity, status, detail, &[(b"Allow", ALLOW)])
 }
 
-/// Redirects (301) to the folder's path with its slash, and keeps the query.
+/// Redirects (301) to the folder's path with the missing slash, and keeps the query.
 ///
 /// The target is made from the path in normal form. It begins with exactly one slash, so that `//host` cannot become
 /// the name of another server.
@@ -50,7 +50,7 @@ pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Fil
     error_page(out, ask.asked, &ask.identity, 301, detail, &fields)
 }
 
-/// Answers with a page made for this request, which caches must revalidate.
+/// Answers with a page that is made for this request; caches must revalidate it.
 pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> FileAnswer {
     let start = out.len();
     let form = Representation {
@@ -70,7 +70,7 @@ pub(crate) fn broken(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     error_page(out, ask.asked, &ask.identity, 500, "The file could not be read.", &[])
 }
 
-/// Whether a browser navigates to a page: the request takes HTML, and the path looks like no file.
+/// Whether a browser navigates to a page: the request accepts HTML, and the path does not look like a file.
 pub(crate) fn is_navigation(ask: &Ask<'_>) -> bool {
     let raw = ask.request.path();
     let path = FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Turns an open file, or content in memory, into an answer: whole, in parts, or without the content.
+//! Turns an open file, or content in memory, into an answer: whole, in parts, or without content.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
@@ -15,10 +15,10 @@ use crate::answer::pages::error_page;
 use crate::answer::ranges::{Requested, parse};
 use crate::{Ask, FileAnswer, Part};
 
-/// Fields of a 200 that describe the content, not the file: a 304 leaves them out (RFC 9110 section 15.4.5).
+/// Fields of a 200 that a 304 leaves out, because they describe the content and not the file (RFC 9110 section 15.4.5).
 const NOT_IN_304: [&[u8]; 4] = [b"content-encoding", b"content-language", b"content-type", b"last-modified"];
 
-/// The place of a file's bytes.
+/// Where the bytes of a file are.
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'a> {
     Memory(&'a [u8]),
@@ -37,12 +37,12 @@ pub(crate) struct Representation<'a> {
 /// Answers a GET or HEAD request with an open regular file, conditions and ranges included.
 ///
 /// `meta` is the result of `stat` for `file`; `extra_fields` are sent with 200, 206 and 304. An `ETag` or
-/// `Last-Modified` among them takes the place of the file's own. The file is read from its beginning, whatever its
-/// position. A file too large for `out` is left to the caller as [`Part::File`].
+/// `Last-Modified` among them replaces the file's own. The file is read from its beginning, whatever its position is. A
+/// file too large for `out` is left to the caller as [`Part::File`].
 ///
 /// # Errors
 ///
-/// A field that cannot be sent; the caller must then cut off the bytes that were written to `out`.
+/// A field cannot be sent; the caller must then remove the bytes that were written to `out`.
 pub fn answer_file(
     ask: &Ask<'_>,
     file: &Arc<OwnedFd>,
@@ -61,7 +61,7 @@ pub fn answer_file(
         None => modified_s(meta),
     };
     let etag = given(b"etag").unwrap_or(own_tag.as_bytes());
-    // The server writes these two fields itself, from the validators.
+    // The server writes `ETag` and `Last-Modified` itself, from the validators.
     let rest = |(name, _): &&(&[u8], &[u8])| {
         !name.eq_ignore_ascii_case(b"etag") && !name.eq_ignore_ascii_case(b"last-modified")
     };
@@ -75,7 +75,7 @@ pub fn answer_file(
     answer(ask, &representation, out)
 }
 
-/// Answers a GET or HEAD request by its conditions and ranges.
+/// Answers a GET or HEAD request according to its conditions and ranges.
 pub(crate) fn answer(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -102,7 +102,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Answers with the whole content and the given status, whatever the conditions.
+/// Answers with the whole content and the given status, without regard to conditions.
 pub(crate) fn whole(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -112,7 +112,7 @@ pub(crate) fn whole(
     let bytes = form.content.bytes();
     let mut head = begin(out, status)?;
     head.field(b"Content-Type", form.content_type)?;
-    // Content without a validator is made anew each time: a range of it would not fit the rest.
+    // Content without a validator is made anew for each request: a range of one version would not fit another version.
     if !form.validators.etag.is_empty() {
         head.raw(b"Accept-Ranges: bytes\r\n");
     }
@@ -147,8 +147,8 @@ fn begin(out: &mut Vec<u8>, status: u16) -> Result<ResponseHead<'_>, BadResponse
     http1::begin(out, status, reason_phrase(status).as_bytes())
 }
 
-/// Completes a head. HEAD gets exactly the fields of GET, including the length of an empty file, which
-/// [`http1::finish`] would leave out because it cannot know that it is the file's.
+/// Completes a head. HEAD gets exactly the fields of GET, including the length of an empty file: [`http1::finish`]
+/// would leave out a length of 0, because it cannot know that it is the file's.
 fn finish(mut head: ResponseHead<'_>, ask: &Ask<'_>, bytes: u64) -> Result<Framed, BadResponse> {
     if ask.asked.is_head && bytes == 0 {
         head.field(b"Content-Length", b"0")?;
@@ -194,7 +194,7 @@ fn unsatisfiable(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) ->
     let vary = form.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"vary"));
     let mut fields: Vec<(&[u8], &[u8])> = vary.copied().collect();
     fields.push((b"Content-Range", content_range.as_bytes()));
-    error_page(out, ask.asked, &ask.identity, 416, "The file is shorter than that.", &fields)
+    error_page(out, ask.asked, &ask.identity, 416, "The file has none of the requested bytes.", &fields)
 }
 
 fn single(
@@ -213,7 +213,8 @@ fn single(
     Ok(body.done())
 }
 
-/// Answers with several ranges. RFC 9110 section 14.6: each part has its own type and range, the whole has neither.
+/// Answers with several ranges. RFC 9110 section 14.6: each part has a type and a range of its own, the whole answer
+/// has neither.
 fn multiple(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -250,8 +251,8 @@ fn content_range(range: &Range<u64>, form: &Representation<'_>) -> String {
     format!("bytes {}-{}/{}", range.start, range.end - 1, form.content.bytes())
 }
 
-/// A separator that cannot have been written into a file beforehand: 128 bits from the hasher whose
-/// keys the standard library seeds from the system's randomness.
+/// A separator that nobody can have written into a file beforehand: 128 bits from the hasher whose keys the standard
+/// library seeds from the system's randomness.
 fn boundary() -> String {
     let keys = RandomState::new();
     let word = |n: u64| {
@@ -262,7 +263,7 @@ fn boundary() -> String {
     format!("{:016x}{:016x}", word(0), word(1))
 }
 
-/// A growing body: in `out` as long as everything is in memory, in parts from the first file on.
+/// A body under construction: in `out` as long as all of it is in memory, and in parts from the first file on.
 struct Body {
     status: u16,
     keep_alive: bool,
@@ -277,7 +278,7 @@ impl Body {
         Body { status, keep_alive: framed.keep_alive, is_head, bytes: 0, parts: Vec::new() }
     }
 
-    /// Appends a range of `content`, unless the request was HEAD. The range lies inside.
+    /// Appends a range of `content`, unless the request was HEAD. The range must lie inside the content.
     fn push(&mut self, content: Content<'_>, range: Range<u64>, out: &mut Vec<u8>) {
         if self.is_head || range.is_empty() {
             return;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Types for endings for which `mime_guess` has none, or one that browsers do not want for this use.
+/// Types for endings for which `mime_guess` has no type, or one that browsers do not want here.
 const OWN: &[(&str, &str)] = &[
     ("map", "application/json"),
     ("mjs", "text/javascript; charset=utf-8"),
@@ -12,7 +12,7 @@ const OWN: &[(&str, &str)] = &[
     ("zst", "application/zstd"),
 ];
 
-/// The most usual types; they spare the search and the allocation.
+/// The most usual types. Looking here first saves the search in `mime_guess` and an allocation.
 const USUAL: &[(&str, &str)] = &[
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
@@ -20,10 +20,10 @@ const USUAL: &[(&str, &str)] = &[
     ("txt", "text/plain; charset=utf-8"),
 ];
 
-/// The value of `Content-Type` for a file of this name; `application/octet-stream` if the name tells nothing.
+/// The value of `Content-Type` for a file of this name; `application/octet-stream` if the name does not tell the type.
 ///
-/// Text gets `charset=utf-8`, except XML, which states its encoding itself and would be overruled (RFC 7303 section
-/// 3.1).
+/// Text gets `charset=utf-8`, except XML, which states its encoding itself: the parameter would overrule that (RFC 7303
+/// section 3.1).
 pub fn mime_type(path: &Path) -> Cow<'static, str> {
     let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else {
         return Cow::Borrowed("application/octet-stream");

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `programs` | a folder of programs |
 //! | `scripts` | a folder of Python scripts |
-//! | `runs` | files that are run because folders say so |
-//! | `sources` | files whose text no folder sends |
+//! | `runs` | rules of folders that say which files are run |
+//! | `sources` | files whose source text is never sent |
 
 pub mod programs;
 pub mod runs;

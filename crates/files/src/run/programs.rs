@@ -1,4 +1,4 @@
-//! A folder of programs: finds the program that a path names, and the rest of the path.
+//! A folder of programs: finds the program that a path names, and the rest of the path after it.
 
 use std::ffi::CString;
 use std::io;
@@ -11,12 +11,12 @@ use adyton_sys::fs::{Fault, Kind, Root, Symlinks};
 use crate::path::is_meant;
 use crate::run::runs::{Runs, Way};
 
-/// Programs beneath a folder, which requests run. All threads share it.
+/// Programs beneath a folder, which are run for requests. All threads share this value.
 #[derive(Debug)]
 pub struct Programs {
     root: Mutex<Root>,
     links: Symlinks,
-    /// Endings of names, and the programs that run such files; without any, files run themselves.
+    /// Endings of names, and the programs that run files with these endings; if empty, files are executed themselves.
     interpreters: Vec<(Vec<u8>, PathBuf)>,
 }
 
@@ -25,9 +25,9 @@ pub struct Programs {
 pub struct Program {
     /// The absolute path of its file.
     pub path: Vec<u8>,
-    /// The program that runs the file; `None`: the file runs itself.
+    /// The program that runs the file; `None` if the file is executed itself.
     pub interpreter: Option<PathBuf>,
-    /// Length of the part of the path that names the program; the rest is for the program.
+    /// Length of the part of the path that names the program; the program gets the rest.
     pub name_bytes: usize,
 }
 
@@ -70,8 +70,8 @@ const UNEXECUTABLE: NoProgram = no_program(403, "This file is not executable.");
 const UNNAMED: NoProgram = no_program(403, "Files with such a name are not run.");
 
 impl Programs {
-    /// Opens a folder, which may be absent at first. `interpreters` are endings of names, such as `.pl`, and the
-    /// programs that run such files.
+    /// Opens a folder, which may be absent at first. `interpreters` are endings of names, such as `.pl`, each with the
+    /// program that runs such files.
     ///
     /// # Errors
     ///
@@ -95,9 +95,9 @@ impl Programs {
         self.links == Symlinks::Follow
     }
 
-    /// Finds the program that a path names: the first file on the way. The path is decoded, has single slashes and no
-    /// dot segments, and begins with a slash unless it is empty. No name on the way may be hidden or a leftover of an
-    /// editor; the rest behind the program may be anything.
+    /// Finds the program that a path names: the first file on the path. The path must be decoded, have single slashes
+    /// and no dot segments, and begin with a slash unless it is empty. No name up to the program may be hidden or an
+    /// editor's leftover; the rest of the path may hold any names.
     ///
     /// # Errors
     ///
@@ -109,11 +109,11 @@ impl Programs {
         }
     }
 
-    /// Finds the program on a path where the names of files decide which of them are run.
+    /// Finds the program that a path names, in a folder where the rules for names decide which files are run.
     ///
     /// # Errors
     ///
-    /// [`NoProgram`]: a file that is to be run may not run, or it is not known which file it is.
+    /// [`NoProgram`]: the file should be run but must not be, or it cannot be determined which file the path names.
     pub fn find_among(&self, path: &[u8], runs: &Runs) -> Result<Found, NoProgram> {
         let runner = |name: &[u8], executes: bool| match runs.way(name) {
             Way::Sent => Ok(Runner::Nothing),
@@ -128,7 +128,7 @@ impl Programs {
         }
     }
 
-    /// Finds the first file on a path, and its runner.
+    /// Finds the first file on a path, and what runs it.
     fn first_file(
         &self,
         path: &[u8],
@@ -140,7 +140,7 @@ impl Programs {
         let relative = path.strip_prefix(b"/").unwrap_or(path);
         let before = path.len() - relative.len();
         let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another folder may be at the path by now.
+        // By now another folder may be at the root's path.
         root.follow();
         let slashes = memchr::memchr_iter(b'/', relative);
         let mut start = 0;
@@ -170,7 +170,7 @@ impl Programs {
         Err(ABSENT)
     }
 
-    /// The runner of a file of this name.
+    /// Returns what runs a file of this name.
     fn runner(&self, name: &[u8], executes: bool) -> Result<Runner, NoProgram> {
         if self.interpreters.is_empty() {
             return if executes { Ok(Runner::Itself) } else { Err(UNEXECUTABLE) };

@@ -1,38 +1,38 @@
-//! Files that are run by the rules of the folders on their way, which judge names alone.
+//! Rules of folders that decide by a file's name whether the file is run.
 //!
-//! Names decide whether a file is a program, and its mode only whether it may run. Therefore a program whose mode is
-//! wrong, or that is being written, is refused, and never sent as a text.
+//! A file's name decides whether it is a program, and its mode decides only whether it may run. Therefore a program
+//! that has the wrong mode, or is being written, is refused, and its text is never sent.
 
 use std::path::PathBuf;
 
 use adyton_compress::CODINGS;
 
-/// Rules for which files are run: those of one folder, or of all folders on the way to a file.
+/// Rules for which files are run: those of one folder, or those of all folders on the path to a file together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// Endings of names in small letters, such as `.pl`; the first that fits counts.
+    /// Endings of names in small letters, such as `.pl`. The first one that a name has counts.
     pub ends: Vec<(Vec<u8>, ByEnd)>,
-    /// The way of all other files; `None`: the way of the folder around, and at the top they are sent.
+    /// The treatment of all other files; `None`: as in the outer folder, and in the outermost one they are sent.
     pub others: Option<Others>,
-    /// Whether programs may run at all; `None`: if they may in the folder around.
+    /// Whether programs may run at all; `None`: as in the outer folder.
     pub may: Option<bool>,
 }
 
-/// The way of files whose names have a known ending.
+/// The treatment of files whose names have a listed ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ByEnd {
-    /// The files are run, by this program or by themselves.
+    /// The files are run by this program, or executed themselves.
     Run(Option<PathBuf>),
-    /// The files go the way of all other files.
+    /// The files are treated like those without a listed ending.
     AsOthers,
 }
 
-/// The way of files whose names have none of the endings.
+/// The treatment of files whose names have no listed ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// The files are sent.
     Sent,
-    /// Pages, pictures and the like ([`is_shown`]) are sent, and all others run.
+    /// Pages, pictures and similar files ([`is_shown`]) are sent, and all others are run.
     ShownAreSent,
     /// The files are run, whatever their names are.
     Run,
@@ -40,20 +40,20 @@ pub enum Others {
     Refused,
 }
 
-/// The way of a file, which its name decides.
+/// The treatment of a file, which its name decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way<'r> {
     /// The file is sent.
     Sent,
-    /// The file is run, by this program or by itself.
+    /// The file is run by this program, or executed itself.
     Run(Option<&'r PathBuf>),
     /// The file is neither sent nor run: it may be the source of a program.
     Refused,
 }
 
 impl Runs {
-    /// Adds the rules of a folder inside: its endings count first, and no file is sent that would be run without them,
-    /// unless the folder inside decides so for all files.
+    /// Adds the rules of an inner folder. Its endings are compared first. Files that the outer rules would run or
+    /// refuse are still not sent, unless the inner folder says so for all files.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
@@ -69,7 +69,7 @@ impl Runs {
         self.may == Some(true)
     }
 
-    /// The way of a file of this name.
+    /// The treatment of a file of this name.
     pub fn way(&self, name: &[u8]) -> Way<'_> {
         match self.meant(name) {
             Way::Run(_) if !self.may_run() => Way::Refused,
@@ -77,14 +77,14 @@ impl Runs {
         }
     }
 
-    /// The way of a file of this name where programs may run.
+    /// The treatment of a file of this name if programs may run.
     fn meant(&self, name: &[u8]) -> Way<'_> {
         let small = name.to_ascii_lowercase();
         let found = self.ends.iter().find(|(end, _)| small.ends_with(end));
         if let Some((_, ByEnd::Run(program))) = found {
             return Way::Run(program.as_ref());
         }
-        // A name such as `a.pl.gz` or `a.pl.old` is a copy of a program. Apache would run some of them.
+        // A name such as `a.pl.gz` or `a.pl.old` belongs to a copy of a program. Apache would run some of these copies.
         let is_within = |end: &[u8]| {
             let mut places = memchr::memmem::find_iter(&small, end);
             places.any(|at| small.get(at + end.len()) == Some(&b'.'))
@@ -112,7 +112,7 @@ impl Runs {
     }
 }
 
-/// A name without the endings that compressing a file adds.
+/// Removes the endings that are added when a file is compressed.
 fn without_codings(name: &[u8]) -> &[u8] {
     let mut plain = name;
     while let Some(shorter) = CODINGS.iter().find_map(|coding| plain.strip_suffix(coding.suffix().as_bytes()))
@@ -122,14 +122,14 @@ fn without_codings(name: &[u8]) -> &[u8] {
     plain
 }
 
-/// Whether a name is that of a usual file of pages and downloads: text, pictures, sound, fonts, archives.
+/// Whether a name has an ending usual for pages and downloads: text, pictures, sound, fonts, archives.
 pub fn is_shown(name: &[u8]) -> bool {
     let Some(dot) = memchr::memrchr(b'.', name) else { return false };
     let end = &name[dot + 1..];
     SHOWN_ENDS.iter().any(|shown| shown.as_bytes().eq_ignore_ascii_case(end))
 }
 
-/// Endings, behind the last dot, of such names.
+/// The endings, after the last dot, for [`is_shown`].
 const SHOWN_ENDS: &[&str] = &[
     "7z",
     "aac",
@@ -217,7 +217,7 @@ mod tests {
         Runs { others: Some(others), may: Some(true), ..Runs::default() }
     }
 
-    /// Names are sent, run by themselves or by a program, or refused.
+    /// By its name a file is sent, executed, run by a program, or refused.
     #[test]
     fn names() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(Way::Refused, others(Others::Refused).way(b"a.html"));
     }
 
-    /// A folder inside adds to the rules around it, and takes none away.
+    /// The rules of an inner folder are added to those of the outer folder.
     #[test]
     fn folders_inside() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));

@@ -14,16 +14,16 @@ use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 use crate::path::is_meant;
 use crate::run::programs::NoProgram;
 
-/// The most scripts that are listed: loading as many takes seconds.
+/// The most scripts that are listed: loading so many takes seconds.
 pub const LISTED_MAX: usize = 1000;
 
 /// The most names that are checked in order to list scripts.
 const LISTED_NAMES_MAX: usize = 100_000;
 
-/// Largest source of a script: nobody writes a larger page, and a file that is no source may have any size.
+/// Largest source of a script. Nobody writes a larger page, and a file that is not a source may have any size.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
-/// Scripts beneath a folder, which are loaded and called. All threads share it.
+/// Scripts beneath a folder, which are loaded and called. All threads share this value.
 #[derive(Debug)]
 pub struct Scripts {
     root: Mutex<Root>,
@@ -32,12 +32,12 @@ pub struct Scripts {
     index: Vec<u8>,
 }
 
-/// A script that a path names, judged by the path alone or by the files that exist.
+/// A script that a path names: guessed from the path alone, or found among the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The script's file, relative to the folder.
     pub file: Vec<u8>,
-    /// Length of the part of the path that names the script; the rest is for the script.
+    /// Length of the part of the path that names the script; the script gets the rest.
     pub name_bytes: usize,
 }
 
@@ -46,21 +46,21 @@ pub struct Named {
 pub struct Listed {
     /// Their files, relative to the folder.
     pub files: Vec<Vec<u8>>,
-    /// Whether there are more.
+    /// Whether there are more scripts than are listed.
     pub is_cut: bool,
 }
 
 /// The reason why a path names no script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unnamed {
-    /// No script exists, and this is the answer.
+    /// No script exists; answer with this status and sentence.
     Absent(NoProgram),
-    /// The path is that of a folder with a script, and lacks the slash at its end.
+    /// The path names a folder that has an index script, and lacks the slash at its end.
     Unslashed,
 }
 
-/// The version of a file: it changes when the file is written or replaced, and not with the permissions or the names of
-/// the file.
+/// The version of a file. It changes when the file is written or replaced, but not when only the permissions or the
+/// names of the file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -77,7 +77,7 @@ impl From<Meta> for Stamp {
 }
 
 impl Stamp {
-    /// Time at which the file was written last.
+    /// Time at which the file was last written.
     pub fn modified(&self) -> SystemTime {
         let since = Duration::from_nanos(self.mtime_ns.unsigned_abs());
         if self.mtime_ns < 0 { SystemTime::UNIX_EPOCH - since } else { SystemTime::UNIX_EPOCH + since }
@@ -111,11 +111,12 @@ impl Scripts {
         self.root.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The script that a path names if no folder on its way has the name of a script; does not look at the disk. The
-    /// path is decoded, has single slashes and no dot segments, and begins with a slash unless it is empty.
+    /// The script that a path names, provided that no folder on the path has a script's name; does not look at the
+    /// disk. The path must be decoded, have single slashes and no dot segments, and begin with a slash unless it is
+    /// empty.
     pub fn guess(&self, path: &[u8]) -> Option<Named> {
         match next_script(path, 0) {
-            // A path with a NUL is refused, whether the script is known or not.
+            // No script is guessed for a path with a NUL: such a path is always refused.
             _ if memchr::memchr(0, path).is_some() => None,
             Some(end) => Some(Named { file: path[1..end].to_vec(), name_bytes: end }),
             None if path.ends_with(b"/") && is_all_meant(path) => Some(self.index_of(path)),
@@ -123,7 +124,7 @@ impl Scripts {
         }
     }
 
-    /// The script that a path names, and its present version: the first file on the way that has the name of a script,
+    /// The script that a path names, and its present version: the first file on the path that has the name of a script,
     /// or the index of a folder.
     ///
     /// # Errors
@@ -134,7 +135,7 @@ impl Scripts {
             return Err(absent(400, "The path holds a NUL."));
         }
         let mut root = self.root();
-        // Another folder may be at the path by now.
+        // By now another folder may be at the root's path.
         root.follow();
         let mut from = 0;
         while let Some(end) = next_script(path, from) {
@@ -160,8 +161,8 @@ impl Scripts {
         }
     }
 
-    /// Lists the scripts whose paths in the folder match one of these patterns, in which `*` stands for anything;
-    /// sorted by name, at most [`LISTED_MAX`] of them. Links to folders are not followed.
+    /// Lists the scripts whose paths in the folder match one of the patterns, in which `*` stands for any bytes. The
+    /// list is sorted by name and holds at most [`LISTED_MAX`] scripts. Links to folders are not followed.
     ///
     /// # Errors
     ///
@@ -197,7 +198,8 @@ impl Scripts {
         Ok(listed)
     }
 
-    /// The index script of a folder whose path ends in a slash; the slash belongs to the rest of the path.
+    /// The index script of the folder at a path that ends in a slash; this slash belongs to the rest, which the script
+    /// gets.
     fn index_of(&self, path: &[u8]) -> Named {
         let file = [path.strip_prefix(b"/").unwrap_or(path), &self.index].concat();
         Named { file, name_bytes: path.len() - 1 }
@@ -221,18 +223,18 @@ impl Scripts {
         self.root().path().join(std::ffi::OsStr::from_bytes(file))
     }
 
-    /// The present version of a file that was read before: one stat of its absolute path. `None`: as far as that tells,
-    /// no file is there.
+    /// The present version of a file that was read before: one stat of its absolute path. `None` if this stat finds no
+    /// file.
     pub fn stamp(&self, place: &Location) -> Option<Stamp> {
         let meta = self.root().stat(place, self.links).ok()?;
         (meta.kind == Kind::File).then(|| meta.into())
     }
 
-    /// Reads a file, and returns its version as well.
+    /// Reads a file; returns its bytes and its version.
     ///
     /// # Errors
     ///
-    /// The file is gone, cannot be read, or is too large for a source.
+    /// The file is gone, cannot be read, or is too large for a script.
     pub fn read(&self, file: &[u8]) -> io::Result<(Vec<u8>, Stamp)> {
         let descriptor = self.root().open_beneath(&c_path(file)?, self.links)?;
         let opened = File::from(descriptor);
@@ -253,13 +255,13 @@ fn c_path(file: &[u8]) -> io::Result<CString> {
     CString::new(file).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// Whether a path is that of a script that matches one of these patterns.
+/// Whether a path names a script and matches one of the patterns.
 fn is_named(path: &[u8], patterns: &[String]) -> bool {
     SCRIPT_ENDS.iter().any(|end| path.ends_with(end))
         && patterns.iter().any(|pattern| matches(pattern.as_bytes(), path))
 }
 
-/// Whether a path matches a pattern, in which `*` stands for anything.
+/// Whether a path matches a pattern, in which `*` stands for any bytes.
 fn matches(pattern: &[u8], path: &[u8]) -> bool {
     let mut parts = pattern.split(|&byte| byte == b'*');
     let first = parts.next().unwrap_or_default();
@@ -274,8 +276,8 @@ fn matches(pattern: &[u8], path: &[u8]) -> bool {
     last.map_or(rest.is_empty(), |last: &[u8]| rest.ends_with(last))
 }
 
-/// The end of the first segment behind `from` that has the name of a script; `None` if a segment before it is not meant
-/// for clients.
+/// The end of the first segment after `from` that has the name of a script; `None` if clients may not ask for a segment
+/// before it.
 fn next_script(path: &[u8], from: usize) -> Option<usize> {
     let mut start = from + 1;
     while start <= path.len() {
@@ -292,15 +294,15 @@ fn next_script(path: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Whether all segments of a path are meant for clients; the last one may be empty.
+/// Whether clients may ask for all segments of a path; the last segment may be empty.
 fn is_all_meant(path: &[u8]) -> bool {
     let inner = path.strip_prefix(b"/").unwrap_or(path);
     let inner = inner.strip_suffix(b"/").unwrap_or(inner);
     inner.is_empty() || inner.split(|&byte| byte == b'/').all(is_page)
 }
 
-/// Whether clients may ask for a file or folder of this name: a name that begins with an underscore is for other
-/// scripts.
+/// Whether clients may ask for a file or folder of this name. A name that begins with an underscore is only for other
+/// scripts to import.
 fn is_page(name: &[u8]) -> bool {
     is_meant(name) && name[0] != b'_' && name != b".."
 }

@@ -1,4 +1,4 @@
-//! A folder to serve, and a client that asks a site and reads whole answers, parts of files included.
+//! A folder to serve, and a client that requests files from it and reads whole answers, parts of files included.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
@@ -17,7 +17,7 @@ use adyton_http1::{Head, Limits, Parsed};
 pub(crate) struct TempFolder(PathBuf);
 
 impl TempFolder {
-    /// Makes a folder with files in it: path and content.
+    /// Makes a folder with files in it, each given by its path and its content.
     pub(crate) fn with(files: &[(&str, &str)]) -> TempFolder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -79,16 +79,16 @@ impl Drop for TempFolder {
     }
 }
 
-/// A client, which asks a site as the server does.
+/// A client, which calls a folder as the server does.
 pub(crate) struct Client {
     pub(crate) site: Folder,
     pub(crate) prefix: &'static str,
     /// The answer's `Date`.
     pub(crate) date: String,
-    /// A number that is counted up before each request, unless the requests are to arrive together.
+    /// The number of the batch; counted up before each request, unless the requests are to arrive together.
     pub(crate) fresh: u64,
     pub(crate) arrive_together: bool,
-    /// Whether files that other paths name are named, and not sent.
+    /// Whether files that stand in for the requested path are only named, and not sent.
     pub(crate) names_others: bool,
     /// Names of files that answer for their folder.
     pub(crate) indexes: Option<&'static [Box<[u8]>]>,
@@ -163,7 +163,7 @@ impl Client {
             is_absent: self.is_absent,
             runs_page: None,
         };
-        // Bytes of an earlier answer stand in front, as with pipelined requests.
+        // Bytes of an earlier answer stand before this one, as with pipelined requests.
         let mut out = b"before".to_vec();
         let answer = self.site.answer(&ask, &mut out);
         assert!(out.starts_with(b"before"), "{request}");
@@ -172,7 +172,7 @@ impl Client {
         reply
     }
 
-    /// Asks until the file is old enough to be in the cache, and answers come from there.
+    /// Requests a file until it is old enough to be cached and answers come from the cache.
     pub(crate) fn warm(&mut self, path: &str) {
         let end = Instant::now() + Duration::from_secs(10);
         let hits = self.site.counts().hits;
@@ -193,7 +193,7 @@ impl Reply {
             unwritten @ (FileAnswer::FallThrough | FileAnswer::Named(_)) => {
                 assert_eq!(b"", out);
                 let fell_through = matches!(unwritten, FileAnswer::FallThrough);
-                // The name of the file is the body.
+                // For such answers, the name of the file is returned as the body.
                 let body = if let FileAnswer::Named(name) = unwritten { name } else { Vec::new() };
                 let (head, keep_alive, has_parts) = (String::new(), true, false);
                 return Reply { status: 0, head, body, keep_alive, fell_through, has_parts };
@@ -256,7 +256,7 @@ impl Reply {
     }
 }
 
-/// A generator of numbers that are random enough, and equal in each run.
+/// A generator of pseudo-random numbers, which are the same in each run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

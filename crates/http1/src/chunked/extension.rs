@@ -1,12 +1,12 @@
 //! Chunk extensions, RFC 9112 section 7.1.1: checked, counted and dropped.
 //!
-//! The whitespace that the RFC calls bad is refused, although it asks to tolerate it: no client sends it, and parsers
-//! that disagree over it have been led to disagree over where a chunk ends.
+//! The RFC asks recipients to tolerate what it calls bad whitespace, but here it is refused: no client sends it, and
+//! attackers have used it to make parsers disagree on where a chunk ends.
 
 use crate::Refusal;
 use adyton_http::bytes::{is_forbidden_in_value, is_token_byte};
 
-/// A place in `*( ";" name [ "=" ( token / quoted-string ) ] )`, and the bytes of it until here.
+/// A place in `*( ";" name [ "=" ( token / quoted-string ) ] )`, and the number of bytes read up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
     state: ExtensionState,
@@ -35,12 +35,12 @@ enum ExtensionState {
 }
 
 impl Extension {
-    /// Returns the place behind the size, before the first semicolon.
+    /// Returns the place after the size, before the first semicolon.
     pub(super) fn new() -> Extension {
         Extension { state: ExtensionState::Size, bytes: 0 }
     }
 
-    /// Returns the place behind `byte`; `None` when it is the CR that ends the line.
+    /// Returns the place after `byte`; `None` if `byte` is the CR that ends the line.
     pub(super) fn behind(self, byte: u8) -> Result<Option<Extension>, Refusal> {
         use ExtensionState::{Backslash, Closed, Equals, Name, Quoted, Semicolon, Size, Token};
 
@@ -63,7 +63,7 @@ impl Extension {
     }
 }
 
-/// Extension bytes of one chunk, semicolon included. The signature that some stores want has 85.
+/// The most extension bytes of one chunk, semicolon included. The chunk signature of some object stores has 85.
 const BYTES_OF_CHUNK_MAX: u16 = 256;
 
 const BAD_EXTENSION: Refusal = Refusal::bad("A chunk extension is malformed.");

@@ -11,7 +11,7 @@ pub(super) struct Trailers {
     state: TrailerState,
     bytes: usize,
     fields: usize,
-    /// The beginning of the name that is being read.
+    /// The beginning of the name of the present field.
     name: [u8; NAME_BYTES_KEPT],
     name_bytes: usize,
 }
@@ -75,8 +75,8 @@ impl Trailers {
     }
 }
 
-/// Whether a field of this name must not come behind the body, RFC 9110 section 6.5.1: framing, routing,
-/// authentication, conditions and content format are decided before it.
+/// Whether a field of this name must not come after the body (RFC 9110 section 6.5.1): framing, routing,
+/// authentication, conditions and content format are decided before the body is read.
 fn is_forbidden(name: &[u8]) -> bool {
     const CONTENT: &[u8] = b"content-";
     let is_content = name.get(..CONTENT.len()).is_some_and(|start| start.eq_ignore_ascii_case(CONTENT));
@@ -107,13 +107,13 @@ fn is_forbidden(name: &[u8]) -> bool {
         )
 }
 
-/// The longest forbidden name has 19 bytes; a name that is cut off at this length is not forbidden.
+/// Bytes of a name that are kept. The longest forbidden name has 19 bytes, so a longer name than this is not forbidden.
 const NAME_BYTES_KEPT: usize = 24;
 
-/// Bytes of the whole section: a checksum or two and a signature.
+/// The most bytes of the whole section: enough for a checksum or two and a signature.
 const BYTES_MAX: usize = 4096;
 
-/// Fields of the whole section.
+/// The most fields of the whole section.
 const FIELDS_MAX: usize = 32;
 
 const BAD_TRAILER: Refusal = Refusal::bad("A trailer field is malformed.");

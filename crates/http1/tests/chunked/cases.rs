@@ -2,7 +2,7 @@
 
 use crate::{Outcome, check, twin::assert_agrees};
 
-/// Number of the rule, what is tried, the stream, and the body; `None` when it must be refused.
+/// Number of the rule, description, the stream, and the body; `None` if the stream must be refused.
 type Case = (&'static str, &'static str, &'static [u8], Option<&'static [u8]>);
 
 const CASES: &[Case] = &[

@@ -1,10 +1,10 @@
-//! Generated streams, some of them spoiled, in random pieces.
+//! Generated streams, of which some are spoiled, fed in random pieces.
 
 use adyton_http1::CHUNK_END;
 
 use crate::{Outcome, decode, twin::assert_agrees};
 
-/// The decoder and the reference agree on generated streams, whole and in pieces.
+/// The decoder and the reference agree on generated streams, fed whole and in pieces.
 #[test]
 fn generated_streams() {
     let mut random = Xorshift(0x9e37_79b9_7f4a_7c15);
@@ -46,7 +46,7 @@ fn generate(random: &mut Xorshift) -> Vec<u8> {
     stream
 }
 
-/// Replaces, inserts or removes a byte, or cuts the end off.
+/// Replaces, inserts or removes a byte, or cuts off the end.
 fn spoil(stream: &mut Vec<u8>, random: &mut Xorshift) {
     let at = random.below(stream.len().max(1));
     let byte = SPICE[random.below(SPICE.len())];
@@ -68,7 +68,7 @@ fn cut<'a>(mut stream: &'a [u8], random: &mut Xorshift) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// Bytes that matter to the decoder.
+/// Bytes that have a meaning to the decoder.
 const SPICE: &[u8] = b"\r\n01fA;=\"\\ \t:x\0\xe9";
 
 /// Marsaglia's generator: enough for tests, and the same on every run.

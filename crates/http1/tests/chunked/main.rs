@@ -1,4 +1,4 @@
-//! Chunked bodies: the rules as cases, fed in every split, and a simple reference implementation on generated input.
+//! Chunked bodies: each rule as cases, fed in every split, and generated input for the decoder and a simple reference.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -11,7 +11,7 @@ use adyton_http1::{CHUNK_END, Chunked, LAST_CHUNK, write_chunk_head};
 /// The result of decoding a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// A body, and the number of bytes of the stream that it took.
+    /// A body, and the number of bytes of the stream up to its end.
     Body(Vec<u8>, usize),
     /// More bytes are needed.
     Incomplete,
@@ -19,7 +19,7 @@ enum Outcome {
     Refused,
 }
 
-/// Feeds `stream` whole, with a tail, byte by byte and in two pieces; a stream that is cut off is incomplete.
+/// Feeds `stream` whole, with a tail, byte by byte and in two pieces. Every shorter beginning must be incomplete.
 fn check(label: &str, stream: &[u8], expected: &Outcome) {
     assert_eq!(*expected, decode(&[stream]), "{label}, whole");
     assert_eq!(
@@ -58,7 +58,7 @@ fn decode(pieces: &[&[u8]]) -> Outcome {
         return Outcome::Incomplete;
     }
     let more = chunked.decode(b"0\r\n").unwrap();
-    assert_eq!((0, true), (more.consumed, more.data.is_empty()), "nothing is taken behind the end");
+    assert_eq!((0, true), (more.consumed, more.data.is_empty()), "no byte is consumed after the end");
     Outcome::Body(body, consumed)
 }
 
@@ -98,7 +98,7 @@ fn the_largest_chunk_does_not_overflow() {
     assert!(!chunked.is_done());
 }
 
-/// The decoder reads the body that the encoder has written.
+/// The decoder reads the body that the encoder wrote.
 #[test]
 fn encoder_and_decoder_agree() {
     for bytes in [1, 9, 10, 15, 16, 255, 256, 4095, 65_536] {

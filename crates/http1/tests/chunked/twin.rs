@@ -1,9 +1,9 @@
-//! A simple reference implementation: RFC 9112 section 7.1 line by line, on a whole stream.
+//! A simple reference implementation: reads RFC 9112 section 7.1 line by line, from a whole stream.
 
 use crate::Outcome;
 
-/// Checks that the reference comes to the outcome `ours`. The decoder sees a bad byte at once; the reference wants the
-/// whole line.
+/// Checks that the reference gives the outcome `ours`. The decoder refuses a bad byte at once, the reference only when
+/// it has the whole line.
 pub(crate) fn assert_agrees(label: &str, stream: &[u8], ours: &Outcome) {
     let twin = naive(stream);
     if twin == Outcome::Incomplete && *ours == Outcome::Refused {
@@ -64,7 +64,7 @@ fn naive_size(line: &[u8]) -> Option<usize> {
     is_size.then(|| usize::from_str_radix(str::from_utf8(size).unwrap(), 16).unwrap())
 }
 
-/// The length of a quoted string behind its opening quote.
+/// The length of a quoted string after its opening quote.
 fn naive_quoted(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [b'"', ..] => Some(1),

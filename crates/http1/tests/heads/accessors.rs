@@ -1,4 +1,4 @@
-//! Properties of heads that no case shows: single fields, spans, reuse.
+//! Properties of heads that the cases do not show: single fields, spans, reuse.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -46,7 +46,7 @@ fn spans() {
     assert!(head.method_span.len() <= METHOD_BYTES_MAX);
 }
 
-/// The Host field holds the host of the target (RFC 9112 section 3.2.2).
+/// The Host field gets the host of the target (RFC 9112 section 3.2.2).
 #[test]
 fn the_host_of_a_target() {
     let input = b"GET HTTP://Shop.example:8/a HTTP/1.1\r\nAccept: b\r\nhost: other.example\r\n\r\n";
@@ -59,7 +59,7 @@ fn the_host_of_a_target() {
     assert_eq!(Some(&b"b"[..]), request.first(Known::Accept));
 }
 
-/// Nothing of one request shows in the next.
+/// Nothing of one request is left when the next one is parsed.
 #[test]
 fn a_scratch_forgets() {
     let mut head = Head::default();
@@ -81,7 +81,7 @@ fn a_scratch_forgets() {
     assert_eq!("Head /a ?b Http11 a Length(9) close expects", crate::feed::in_words(&kept, first));
 }
 
-/// The log tells what was wrong, in one sentence.
+/// Each refusal says in one sentence what is wrong.
 #[test]
 fn refusals_have_reasons() {
     for (input, part) in [
@@ -103,8 +103,8 @@ fn refusals_have_reasons() {
     }
 }
 
-/// A head that is equal to the last one is not read again, and everything else is: after another head, after one that
-/// was refused or is not whole, and under other limits.
+/// A head that equals the last one is not read again. A head is read again after another head, after a refused or
+/// incomplete one, and under other limits.
 #[test]
 fn the_last_head_is_remembered() {
     let (one, other): (&[u8], &[u8]) = (

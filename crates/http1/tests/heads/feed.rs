@@ -1,9 +1,9 @@
-//! The one helper that all cases go through.
+//! The helper by which all cases are fed.
 
 use adyton_http::Span;
 use adyton_http1::{Head, Limits, Parsed};
 
-/// Number of the rule, what is tried, the bytes, and the expected outcome: a status or a description.
+/// Number of the rule, description, the bytes, and the expected outcome: a status or the head in words.
 pub(crate) type Case = (&'static str, &'static str, &'static [u8], &'static str);
 
 /// Feeds a case that expects a status or [`in_words`].
@@ -21,7 +21,7 @@ pub(crate) fn check_fields(case: &Case) {
 /// Describes a complete head.
 type Describe = fn(&Head, &[u8]) -> String;
 
-/// Feeds `input` whole, with a tail, byte by byte, and like a server that asks `worth_parsing`.
+/// Feeds `input` whole, with a tail, byte by byte, and like a server that calls `worth_parsing` first.
 pub(crate) fn feed(label: &str, input: &[u8], limits: &Limits, describe: Describe, expected: &str) {
     let mut head = Head::new();
     let mut outcome = |input: &[u8]| match head.parse(input, limits) {
@@ -53,7 +53,7 @@ pub(crate) fn feed(label: &str, input: &[u8], limits: &Limits, describe: Describ
     assert!(!is_due || first == Some(expected), "{label}, when worth parsing: {first:?}");
 }
 
-/// Method, path, query, version, host, framing, connection, expectation.
+/// Describes the method, path, query, version, host, framing, connection and expectation of a head.
 pub(crate) fn in_words(head: &Head, input: &[u8]) -> String {
     let text = |span: Span| String::from_utf8_lossy(span.of(input)).into_owned();
     format!(
@@ -69,7 +69,7 @@ pub(crate) fn in_words(head: &Head, input: &[u8]) -> String {
     )
 }
 
-/// Name and value of each field, with `~` between them if the name is not plain.
+/// Lists the name and value of each field, with `~` between them if the name is not plain.
 pub(crate) fn fields_in_words(head: &Head, input: &[u8]) -> String {
     let text = |span: Span| span.of(input).escape_ascii().to_string();
     let word = |field: &adyton_http::Field| {

@@ -1,4 +1,4 @@
-//! Cases: field lines and what they hold, rules 9 to 17.
+//! Cases: field lines, their names and values, rules 9 to 17.
 
 use crate::feed::{Case, check, check_fields};
 

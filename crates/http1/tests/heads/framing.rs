@@ -1,4 +1,4 @@
-//! Cases: body framing and the connection's fate, rules 19 to 35.
+//! Cases: framing of the body, and whether the connection stays open, rules 19 to 35.
 
 use crate::feed::{Case, check};
 

@@ -1,4 +1,4 @@
-//! Limits: rules 6 and 14, each at the limit and one byte or field above it.
+//! Limits, rules 6 and 14: each is tested at the limit and one byte or field above it.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -8,7 +8,7 @@ use crate::feed::{feed, in_words};
 
 const OK: &str = "Get / ? Http10 - None close";
 
-/// Limits small enough to feed a head byte by byte in a blink.
+/// Limits so small that a head can be fed byte by byte in no time.
 const SMALL: Limits = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 3 };
 
 #[test]
@@ -66,7 +66,7 @@ fn fields() {
     feed("rule 14, one more", with_fields(FIELDS_MAX + 1).as_bytes(), &limits, in_words, "431");
 }
 
-/// The defaults are those of the rules: 8 KiB, 8 KiB, 64 KiB, 100.
+/// The default limits are those of the rules: 8 KiB, 8 KiB, 64 KiB, 100.
 #[test]
 fn defaults() {
     let status = |input: &str| {
@@ -103,7 +103,7 @@ fn no_limits() {
     feed("no limits", b"\r\nGET / HTTP/1.0\r\nA: b\r\n\r\n", &limits, in_words, OK);
 }
 
-/// A line that never ends is refused soon after its limit, and looked at seldom.
+/// A line that never ends is refused soon after its limit, and is parsed only rarely before that.
 #[test]
 fn endless_lines_cost_little() {
     let limits = Limits::default();
@@ -118,7 +118,7 @@ fn endless_lines_cost_little() {
         let refused = looks.iter().find(|&&end| Head::new().parse(&input[..end], &limits).is_err());
 
         assert!((bytes_max..bytes_max + 1500).contains(refused.unwrap()), "{refused:?}");
-        // The bound allows 512 looks at a short head, and one each KiB.
+        // The bound allows for 512 parses of a short head, and one for each further KiB.
         assert!(looks.iter().filter(|&&end| end < limits.head_bytes_max).count() < 600);
         let passed = (1..=input.len()).find(|&end| Head::passes_line_limit(&input[..end], &limits));
         assert!((8192..8192 + 32).contains(&passed.unwrap()), "{passed:?}");
@@ -126,8 +126,8 @@ fn endless_lines_cost_little() {
     }
 }
 
-/// However many bytes come at once, a look is due when the head is short, and when a KiB, a line end or the
-/// limit is passed.
+/// However many bytes come at once, parsing is due while the head is short, and when a KiB, a line end or the limit is
+/// passed.
 #[test]
 fn looks_at_pieces() {
     let limits = Limits::default();

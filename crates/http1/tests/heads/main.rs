@@ -1,4 +1,4 @@
-//! Request heads: the rules as cases, each fed whole, byte by byte, and with a pipelined tail.
+//! Request heads: each rule as cases, fed whole, byte by byte, and with a pipelined tail.
 
 mod accessors;
 mod feed;

@@ -1,11 +1,11 @@
-//! A reference: `httparse` takes every head that we take, and finds the same in it.
+//! Compares with a reference: `httparse` accepts every head that we accept, and finds the same parts in it.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
 use adyton_http::{Known, Method, Version};
 use adyton_http1::{Head, Limits, Parsed};
 
-/// Heads to spoil.
+/// Heads that are valid, to be spoiled.
 const SEEDS: [&[u8]; 4] = [
     b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
     b"POST /a/b?c=d HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n",
@@ -13,7 +13,7 @@ const SEEDS: [&[u8]; 4] = [
     b"\r\nOPTIONS * HTTP/1.0\r\nAccept: text/html;q=0.5, */*\r\nCookie: a=b; c=d\r\nX-A:\r\n\r\n",
 ];
 
-/// Bytes that matter to a parser.
+/// Bytes that have a meaning to a parser.
 const SPICE: &[u8] = b"\r\n \t:/?#*@,;=\"[]%0\0\x7f\x80HTTP1.a-_";
 
 #[test]
@@ -35,7 +35,7 @@ fn spoiled_heads() {
     assert!(complete > 20_000, "too few heads survived to say much: {complete}");
 }
 
-/// Replaces, inserts, removes or doubles something.
+/// Replaces, inserts, removes or doubles some bytes.
 fn spoil(input: &mut Vec<u8>, random: &mut Xorshift) {
     let at = random.below(input.len());
     let byte = SPICE[random.below(SPICE.len())];
@@ -52,7 +52,7 @@ fn spoil(input: &mut Vec<u8>, random: &mut Xorshift) {
 }
 
 fn compare(head: &Head, input: &[u8]) {
-    // The reference knows no 1.x but 1.0 and 1.1.
+    // The reference knows only the versions 1.0 and 1.1, so others are replaced.
     let mut known = input.to_vec();
     let version = head.target.end as usize + 1..head.target.end as usize + 9;
     let spoken = if head.version == Version::Http10 { b"HTTP/1.0" } else { b"HTTP/1.1" };
@@ -66,7 +66,7 @@ fn compare(head: &Head, input: &[u8]) {
     assert_eq!(twin.path.unwrap().as_bytes(), head.target.of(input), "{label}");
     assert_eq!(twin.headers.len(), head.fields.as_slice().len(), "{label}");
     for (theirs, ours) in twin.headers.iter().zip(head.fields.as_slice()) {
-        // The reference does not replace the host of the field by the target's.
+        // The reference does not replace the value of the Host field by the target's host.
         let is_absolute = head.method != Method::Connect && !head.target.of(input).starts_with(b"/");
         if ours.known == Known::Host && is_absolute {
             assert_eq!(head.host, head.fields.first(Known::Host), "{label}");

@@ -1,10 +1,11 @@
-//! Heads of responses as a client reads them: each whole, byte by byte, and with more behind it.
+//! Heads of responses, parsed as by a client: each whole, byte by byte, and with more bytes after it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at its first surprise")]
 
 use adyton_http1::{BodyFraming, Oddities, Received};
 
-/// Parses every beginning of `head`, which must say that more is needed, and the whole, alone and followed by more.
+/// Parses every beginning of `head`, which must need more bytes, and then the whole head, alone and with bytes after
+/// it.
 fn feed(head: &str, to_head: bool) -> Result<(u16, BodyFraming, bool), &'static str> {
     let head = head.replace('\n', "\r\n");
     for end in 0..head.len() {
@@ -73,7 +74,7 @@ fn what_is_refused() {
     }
 }
 
-/// Heads with oddities are read whatever the pieces in which they come.
+/// Heads with tolerated faults are read, however they are split.
 #[test]
 fn what_is_overlooked() {
     use BodyFraming::{Chunked, Length, None};
@@ -100,7 +101,7 @@ fn what_is_overlooked() {
     }
 }
 
-/// A fault in a line is refused however the line ends.
+/// A fault in a line is refused, whether the line ends in CRLF or in LF.
 #[test]
 fn what_is_refused_with_bare_lf() {
     for line in ["A : b", "no colon", "Content-Length: twelve", "A: b\x01", "A: b\rc", ": b"] {
@@ -112,7 +113,7 @@ fn what_is_refused_with_bare_lf() {
     }
 }
 
-/// A head of 100 KiB is read, and one that never ends is not.
+/// A head of 100 KiB is read; a head that never ends is refused.
 #[test]
 fn how_long_a_head_may_be() {
     let long = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(17_000));

@@ -11,8 +11,8 @@ const OLD: Asked = Asked { version: Version::Http10, is_head: false, keep_alive:
 const OLD_KEEP: Asked = Asked { keep_alive: true, ..OLD };
 const OLD_HEAD: Asked = Asked { is_head: true, ..OLD_KEEP };
 
-/// Number of the rule, what is tried; request, status, the application's fields, the body's size; the
-/// expected head without the status line, Date and Server, and the expected decisions.
+/// Number of the rule, description; request, status, the application's fields, the body's size; the expected head
+/// without the status line, Date and Server, and the expected decisions.
 type Case = (&'static str, &'static str, Asked, u16, Fields, BodySize, &'static str, Framed);
 type Fields = &'static [(&'static str, &'static str)];
 
@@ -304,7 +304,7 @@ fn cases() {
     }
 }
 
-/// Returns the head as it is written, and the decisions.
+/// Returns the head as it was written, and the decisions.
 fn render(asked: Asked, status: u16, fields: Fields, body: BodySize) -> (String, Framed) {
     let mut out = Vec::new();
     let mut head = begin(&mut out, status, b"Reason").unwrap();

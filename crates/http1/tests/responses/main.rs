@@ -1,4 +1,4 @@
-//! Response heads: the rules as cases.
+//! Response heads: each rule as cases.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -32,8 +32,8 @@ fn a_whole_head() {
     assert_eq!(expected, String::from_utf8(out).unwrap());
 }
 
-/// A field that was checked for one head has the same effect on another; a field that decides more than its
-/// own line is looked at each time.
+/// A field that was checked for one head has the same effect in another head. A field that affects more than its own
+/// line is not kept, and so is checked each time.
 #[test]
 fn checked_once() {
     let long = "x".repeat(CheckedField::LINE_BYTES_MAX - "A: \r\n".len());
@@ -77,7 +77,7 @@ fn checked_once_is_not_believed_twice() {
     assert!(head.check(b"X", b"a\nb").is_err());
 }
 
-/// A head that is rendered in one buffer and completed in another is the same as one written in one go.
+/// A head that is begun in one buffer and completed in another is equal to a head written in one buffer.
 #[test]
 fn a_paused_head_goes_on() {
     let mut rendered = Vec::new();
@@ -103,7 +103,7 @@ fn a_paused_head_goes_on() {
     }
 }
 
-/// A connection that the application closes stays closed when its head is resumed.
+/// If the application closes the connection, resuming the head does not change that.
 #[test]
 fn resuming_does_not_reopen() {
     let mut out = Vec::new();
@@ -115,7 +115,7 @@ fn resuming_does_not_reopen() {
     assert_eq!(Framed { framing: BodyFraming::Length(1), keep_alive: false }, framed);
 }
 
-/// Rule 42: a server without a name says nothing of itself.
+/// Rule 42: a server without a name sends no Server field.
 #[test]
 fn no_server() {
     let mut out = Vec::new();
@@ -126,7 +126,7 @@ fn no_server() {
     assert_eq!(expected, String::from_utf8(out).unwrap());
 }
 
-/// Rule 38: no status line can be split, and no 1xx is sent as the answer to a request.
+/// Rule 38: no status line can be split in two, and no 1xx is sent as the answer to a request.
 #[test]
 fn bad_status_lines() {
     for (status, reason, expected) in [
@@ -147,7 +147,7 @@ fn bad_status_lines() {
     }
 }
 
-/// Rule 38: no field can be split, and nothing is written of a bad one.
+/// Rule 38: no field can be split in two, and no part of a bad field is written.
 #[test]
 fn bad_fields() {
     let name = |name: &str, byte| BadResponse::FieldName { name: name.to_owned(), byte };
@@ -200,7 +200,7 @@ fn messages() {
     assert_eq!(expected, fault(b"Content-Length", b"+1"));
 }
 
-/// Fields that concern the connection are the server's business.
+/// Fields of the application that concern the connection are left out, because they are the server's business.
 #[test]
 fn hop_by_hop_fields_are_dropped() {
     for (name, value) in [

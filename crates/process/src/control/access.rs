@@ -12,7 +12,7 @@ use adyton_http::{Known, Request};
 pub struct Access {
     /// The token that a monitor has to show (RFC 6750); without one, other machines may only send probes.
     pub token: Option<String>,
-    /// Names under which the listener may be asked, besides `localhost` and every address.
+    /// Host names that a request to the listener may name, besides `localhost` and every address.
     pub hosts: Vec<String>,
 }
 
@@ -24,8 +24,8 @@ pub(crate) type Denied = (u16, &'static str);
 
 const MISNAMED: Denied = (
     421,
-    "this listener is asked by localhost or an address, and by the names that --admin-hosts lists: a page from elsewhere \
-     could be behind any other",
+    "ask this listener by localhost, by an address, or by a name that --admin-hosts lists: a page from another server \
+     could use any other name",
 );
 
 const NO_TOKEN: Denied = (
@@ -37,7 +37,8 @@ const NO_TOKEN: Denied = (
 const WRONG_TOKEN: Denied = (401, "this needs the token of --admin-token: Authorization: Bearer TOKEN");
 
 impl Access {
-    /// Returns why this request is not answered; `None` if it is. `is_near`: no other machine can connect.
+    /// Returns why this request is not answered; `None` if it is answered. `is_near` says that no other machine can
+    /// connect.
     pub(crate) fn denies(&self, request: Request<'_>, is_near: bool) -> Option<Denied> {
         if PROBES.contains(&request.path()) {
             return None;
@@ -63,8 +64,8 @@ impl Access {
         }
     }
 
-    /// Whether a browser that asks this host has not been led here by the name of another site (DNS rebinding). Such an
-    /// attack needs a name, so that every address is right.
+    /// Whether `host` is a name of this listener. A browser that names another site was led here by that site (DNS
+    /// rebinding); such an attack needs a name, so every address is accepted.
     fn knows(&self, host: &[u8]) -> bool {
         let Ok(host) = str::from_utf8(host) else { return false };
         let name = match host.strip_prefix('[') {
@@ -93,7 +94,8 @@ fn shows(authorization: Option<&[u8]>, token: &[u8]) -> bool {
 mod tests {
     use super::{Access, MISNAMED, NO_TOKEN, WRONG_TOKEN};
 
-    /// Addresses, this machine and the set names are right; no other name is, whatever stands before or behind it.
+    /// Addresses, `localhost` and the set names are accepted; no other name is, even if it begins or ends with one of
+    /// them.
     #[test]
     fn hosts() {
         let access = Access { token: None, hosts: vec!["monitor.example".to_owned()] };
@@ -118,7 +120,8 @@ mod tests {
         assert_eq!(None, access.denies_asked(None, None, true), "no browser leaves it away");
     }
 
-    /// A listener with a token asks for it, and a client elsewhere is told nothing without one.
+    /// A listener with a token asks every client for it. A listener without a token tells clients on other machines
+    /// nothing.
     #[test]
     fn tokens() {
         let open = Access::default();

@@ -31,7 +31,7 @@ const CLOSING_MS: u64 = 2_000;
 /// How long a reload may take before the client that asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Questions that each of the two sockets answers at the same time.
+/// How many questions each of the two sockets answers at the same time.
 const THREADS: usize = 4;
 
 /// Requests that may wait for a reload at once: each keeps a thread, and other questions have to be answered meanwhile.
@@ -139,7 +139,8 @@ impl AdminServers {
         self.servers.iter().for_each(|(_, wake)| wake.wake());
     }
 
-    /// Sends the answers before the process ends: the client that ordered the end would take the server for dead.
+    /// Sends the open answers before the process ends: without its answer, the client that ordered the end would take
+    /// the server for dead.
     pub(crate) fn close(&self) {
         self.end(Ending::PROMPT);
         for (server, _) in &self.servers {
@@ -205,7 +206,7 @@ impl Page {
         Self { status, kind: b"application/json", body }
     }
 
-    /// Makes a page of text: a value that is a string as it is, any other as JSON.
+    /// Makes a page of text: a string is sent as it is, any other value as JSON.
     fn text(answer: AdminAnswer) -> Self {
         let AdminAnswer(status, value) = answer;
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -227,7 +228,7 @@ impl Admin {
         self.questions.ask(ask, PATIENCE)
     }
 
-    /// Reloads all, or the group that the query names.
+    /// Reloads the whole server, or the group that the query names.
     fn reload(&self, group: &[u8]) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);

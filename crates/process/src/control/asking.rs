@@ -68,13 +68,13 @@ fn answers(target: &str, value: &Value) -> bool {
     }
 }
 
-/// Reads the status out of the answer to that question.
+/// Reads the server's status out of the answer to a question for it.
 pub(crate) fn status(path: &Path, answer: Value) -> Result<Status, String> {
     serde_json::from_value(answer).map_err(|_| not_adyton(path))
 }
 
 fn not_adyton(path: &Path) -> String {
-    format!("what answers at {} is no control socket of Adyton", path.display())
+    format!("the program that answers at {} is not Adyton", path.display())
 }
 
 /// Escapes control characters: the sentence may come from another program, and must not control this terminal.

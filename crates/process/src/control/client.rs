@@ -19,7 +19,7 @@ pub fn control_folder() -> PathBuf {
         return folder;
     }
     match process::user() {
-        // The folder of root is the same for a service and for an administrator's shell, of which only the shell has
+        // The folder of root is the same for a service and for an administrator's shell, although only the shell has
         // XDG_RUNTIME_DIR.
         0 => PathBuf::from("/run/adyton"),
         user => variable("XDG_RUNTIME_DIR").map_or_else(
@@ -110,7 +110,7 @@ fn reloaded(value: &Value) -> String {
     let kept = match kept.collect::<Vec<_>>()[..] {
         [] => String::new(),
         ref names => format!(
-            "groups that are the same in the file keep their processes: {}\n(adyton reload NAME replaces those of one)\n",
+            "groups that have not changed keep their processes: {}\n(adyton reload NAME replaces those of a group)\n",
             names.join(", ")
         ),
     };

@@ -5,7 +5,7 @@
 //! | `admin`, `dashboard.html` | the control socket and the admin listener |
 //! | `access` | the clients that may ask, and their questions |
 //! | `question`, `rounds` | questions that wait for the supervisor, and questions to all workers |
-//! | `client`, `asking` | `adyton status` and other orders, which ask |
+//! | `client`, `asking` | `adyton status` and the other orders: the asking side |
 //! | `notify` | notices to a service manager |
 
 pub(crate) mod access;

@@ -77,7 +77,7 @@ impl Manager {
         {
             log::write(
                 &messages::MANAGER_UNHEARD,
-                format_args!("the service manager cannot be told: {error}"),
+                format_args!("the service manager cannot be notified: {error}"),
             );
         }
     }

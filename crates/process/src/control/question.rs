@@ -12,11 +12,11 @@ use serde_json::Value;
 /// An order, or a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// The server's state; `true`: with the parts that take long to find out.
+    /// The server's state; `true` includes the parts that take long to find out.
     Status(bool),
     /// The metrics, as text.
     Metrics,
-    /// Whether requests are served, and new ones wanted.
+    /// Whether the server serves requests and wants new ones.
     Ready,
     /// Whether the supervisor itself does its work.
     Live,
@@ -24,7 +24,7 @@ pub(crate) enum Ask {
     Reload,
     /// A reload of the group with this name; answered when its new workers serve.
     ReloadGroup(String),
-    /// The server's end; `true`: at once.
+    /// The server's end; `true` means at once.
     Stop(bool),
     /// One more worker, or one less.
     Scale(i8),
@@ -50,7 +50,7 @@ pub(crate) struct Question {
 
 /// The queue of questions for the supervisor.
 pub(crate) struct Questions {
-    /// The questions that wait; `None` when none are answered any more.
+    /// The questions that wait; `None` once questions are not answered any more.
     questions: Mutex<Option<Vec<Question>>>,
     wake: Wake,
 }
@@ -65,7 +65,7 @@ impl Questions {
         let (reply, answer): (Sender<AdminAnswer>, Receiver<AdminAnswer>) = channel();
         match &mut *self.lock() {
             Some(questions) => questions.push(Question { ask, reply }),
-            // The supervisor is gone, and so its answer is not waited for.
+            // The supervisor is gone: without the sender, the wait for its answer ends at once.
             None => drop(reply),
         }
         self.wake.wake();

@@ -9,7 +9,7 @@ use crate::control::question::AdminAnswer;
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
 
-/// How long workers of a group may take: their answers have to be in time for the round of the door.
+/// How long workers of a group may take: their answers have to be in time for the round of the door's supervisor.
 const ANSWER_OF_GROUP_MS: u64 = 2_500;
 
 /// A question to all workers.
@@ -25,7 +25,7 @@ struct Round {
 pub(crate) enum Asker {
     /// A client that waits at the control socket.
     Client(Sender<AdminAnswer>),
-    /// The door's supervisor, which has asked the supervisor of a group, with the number of its question.
+    /// The door's supervisor, which has asked the supervisor of a group; the number is that of its question.
     Door(u64),
 }
 
@@ -57,7 +57,7 @@ impl Asked {
     }
 }
 
-/// Returns `answer` with the group of the worker.
+/// Returns `answer` with the name of the worker's group added.
 fn of_group(answer: &Value, name: &str) -> Value {
     let mut answer = answer.clone();
     if let Some(members) = answer.as_object_mut() {
@@ -66,8 +66,8 @@ fn of_group(answer: &Value, name: &str) -> Value {
     answer
 }
 
-/// Returns the label of a worker that has answered: its number, behind the name of its group. A group whose supervisor
-/// has not answered has its name alone.
+/// Returns the label of a worker that has answered: its number, behind the name of its group. If the supervisor of a
+/// group has not answered, the label is the name of the group.
 pub(crate) fn label(answer: &Value) -> String {
     match (answer["group"].as_str(), answer["worker"].as_u64()) {
         (None, number) => format!("worker {}", number.unwrap_or(0)),
@@ -115,7 +115,7 @@ impl Rounds {
         }
     }
 
-    /// Ends the questions that all processes have answered or that are out of time. The answers to questions of the
+    /// Ends the questions that all processes have answered, or whose time is over. The answers to questions of the
     /// door's supervisor are returned, with their numbers.
     pub(crate) fn end(&mut self, now_ms: u64) -> Vec<(u64, Value)> {
         let mut for_door = Vec::new();
@@ -150,8 +150,8 @@ mod tests {
         let (one, two) =
             (json!({"worker": 1, "pid": 7, "answer": "a"}), json!({"worker": 2, "pid": 8, "answer": "b"}));
         let silent = json!({"worker": 2, "pid": 8, "answer": null});
-        // A row holds the workers that answer, those that are gone, the time until the look, and the answer expected
-        // then.
+        // A row holds the workers that answer, the workers that are gone, the time until the look, and the answer
+        // expected then.
         let table = [
             (vec![8, 7], vec![], 0, Some(json!([one, two]))),
             (vec![7], vec![], ANSWER_MS - 1, None),
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    /// A group answers the door's supervisor for its workers, before the door's time is over; each worker is known by
-    /// its group.
+    /// A group answers the door's supervisor for its workers, before the door's time is over; the label of each worker
+    /// names its group.
     #[test]
     fn of_groups() {
         let (mut of_group, mut of_door) = (Rounds::default(), Rounds::default());

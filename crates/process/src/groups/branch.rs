@@ -1,4 +1,4 @@
-//! Settings that the door's supervisor gives to the supervisor of a group, which it has started.
+//! Settings that the door's supervisor gives to the supervisor of a group when it starts that one.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -7,7 +7,7 @@ use adyton_log::Level;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-/// A listener of the door, as applications learn of it.
+/// A listener of the door, as applications are told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entrance {
     /// `SERVER_NAME`, unless the request says it.
@@ -32,7 +32,7 @@ pub struct BranchTold {
     log_level: Option<String>,
 }
 
-/// The parts of a supervisor that only one of a group has.
+/// The parts of a plan that only the supervisor of a group has.
 pub struct BranchPlan {
     /// The group.
     pub group: String,
@@ -76,7 +76,7 @@ impl BranchTold {
     ///
     /// The text describes no branch.
     pub fn read(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| format!("this is nothing that a group is told: {error}"))
+        serde_json::from_str(text).map_err(|error| format!("these are not the settings of a group: {error}"))
     }
 
     /// The descriptor of the file of sites.

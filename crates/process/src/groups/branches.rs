@@ -25,13 +25,13 @@ const REST_MS: u64 = 1_000;
 /// How long a branch that has not started rests at most.
 const REST_MS_MAX: u64 = 60_000;
 
-/// How long a branch has to serve to show that it can.
+/// How long a branch has to serve before it counts as sound.
 const PROVEN_MS: u64 = 10_000;
 
 /// A number for a branch, as long as this supervisor lives.
 pub(crate) type BranchId = u64;
 
-/// The properties by which a group is the same in two versions of a file.
+/// The properties that decide whether a group is the same in two versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupKey {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub(crate) struct GroupKey {
     pub(crate) fingerprint: String,
     /// Whether the group has no process until a connection comes.
     pub(crate) is_lazy: bool,
-    /// Whether the group has addresses to itself: the door's workers lead nobody to it.
+    /// Whether the group has addresses of its own: the door's workers pass it no clients.
     pub(crate) is_bound: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Branch {
 pub(crate) enum Act {
     /// Start this branch.
     Start(BranchId),
-    /// Tell this branch to end when it has done what it has begun.
+    /// Tell this branch to end when it has finished the requests that it has begun.
     Leave(BranchId),
     /// Kill this process, whose time is over.
     Kill(u32),
@@ -109,7 +109,7 @@ pub(crate) struct BranchEnd {
 pub(crate) struct Branches {
     all: Vec<Branch>,
     next: BranchId,
-    /// The branches of each version, in the order of its groups, by the generation from which on the version counts.
+    /// The branches of each version, in the order of its groups, by the first generation of the version.
     versions: BTreeMap<u32, Vec<BranchId>>,
     /// The branches of a version that the door does not serve yet.
     coming: Option<Vec<BranchId>>,
@@ -122,7 +122,7 @@ pub(crate) struct Branches {
 pub(crate) struct Generations<'g> {
     /// The generations of which the door may start workers.
     pub(crate) wanted: &'g [u32],
-    /// The generations of which the door still has workers, which lead clients to their groups.
+    /// The generations of which the door still has workers, which pass clients to the groups of their version.
     pub(crate) left: &'g [u32],
 }
 
@@ -141,7 +141,7 @@ impl Branches {
         Self { all, next, versions, coming: None, leave_ms }
     }
 
-    /// Begins a version with these groups, which is to come.
+    /// Begins the next version, which has these groups.
     pub(crate) fn begin(&mut self, groups: Vec<GroupKey>) {
         let kept: Vec<BranchId> = self.versions.values().next_back().cloned().unwrap_or_default();
         let mut coming = Vec::new();
@@ -161,8 +161,8 @@ impl Branches {
         id
     }
 
-    /// Returns the state of the version that is to come. Branches that it shares with the present one are no reason to
-    /// wait.
+    /// Returns the state of the version that is to come. Branches that it shares with the present version are not
+    /// waited for.
     pub(crate) fn coming(&self) -> Coming {
         let Some(coming) = &self.coming else { return Coming::None };
         let present = self.versions.values().next_back();
@@ -180,8 +180,8 @@ impl Branches {
         answer
     }
 
-    /// Gives the version that was to come this generation. Returns the names of the groups whose branches were in the
-    /// version before, too.
+    /// Makes the version that was to come the version of this generation. Returns the names of the groups that keep
+    /// their branches from the version before.
     pub(crate) fn commit(&mut self, generation: u32) -> Vec<String> {
         let before = self.versions.values().next_back().cloned().unwrap_or_default();
         let present = self.coming.take().unwrap_or_else(|| before.clone());
@@ -216,7 +216,7 @@ impl Branches {
         self.all.iter().filter(move |branch| !named.into_iter().flatten().any(|ids| ids.contains(&branch.id)))
     }
 
-    /// Gives up the versions behind this generation, which do not serve after all.
+    /// Gives up the versions that are newer than this generation, because they do not serve after all.
     pub(crate) fn give_up(&mut self, generation: u32) {
         self.versions.retain(|since, _| *since <= generation);
     }
@@ -258,7 +258,7 @@ impl Branches {
         self.all.iter_mut().find(|branch| branch.id == id)
     }
 
-    /// Makes a branch due for which a connection waits.
+    /// Makes a sleeping branch due, because a connection waits for it.
     pub(crate) fn wake(&mut self, id: BranchId, now_ms: u64) {
         if let Some(branch) = self.get_mut(id)
             && branch.standing == Standing::Asleep
@@ -440,7 +440,7 @@ mod tests {
 
     /// An event.
     enum Event {
-        /// The supervisor looks: the door may start workers of the first of these generations, and has some of the
+        /// The supervisor looks: the door may start workers of the first of these generations, and has workers of the
         /// others.
         Look(&'static [u32]),
         /// The branch that was told to start is this process.
@@ -462,7 +462,7 @@ mod tests {
 
     use Event::{Abandon, Begin, Commit, Ends, GiveUp, Idles, Knock, Look, Serves, Started, Stop, Wait};
 
-    /// Plays events from a first version on, and compares what follows from each, in words.
+    /// Plays events, beginning with a first version, and compares the consequences of each, in words.
     fn play(first: &[(&str, &str)], events: &[(Event, &str)]) {
         let keys = |groups: &[(&str, &str)]| groups.iter().map(|(name, print)| key(name, print)).collect();
         let mut branches = Branches::new(keys(first), 5_000);
@@ -518,8 +518,7 @@ mod tests {
         }
     }
 
-    /// A branch is started, dies after long, dies at once, fails again and again: restarted later each time, until it
-    /// serves.
+    /// A branch that has died is started again: at once if it had served for long, and later each time while it fails.
     #[test]
     fn deaths() {
         play(
@@ -560,7 +559,7 @@ mod tests {
         );
     }
 
-    /// A lazy group has no process until a connection comes, and again when it idles.
+    /// A lazy group has no process until a connection comes, and has none again after it has idled.
     #[test]
     fn lazy() {
         play(
@@ -588,7 +587,7 @@ mod tests {
         );
     }
 
-    /// A reload replaces the changed branches only; an old one goes when no worker of the door knows it any more.
+    /// A reload replaces only the changed branches; an old branch goes when no worker of the door knows it any more.
     #[test]
     fn reload() {
         play(
@@ -616,8 +615,8 @@ mod tests {
         );
     }
 
-    /// A branch with addresses to itself leaves as soon as its version is past; another when no worker of the door
-    /// leads to it.
+    /// A branch with addresses of its own leaves as soon as its version is past; any other branch leaves when no worker
+    /// of the door passes clients to it.
     #[test]
     fn bound() {
         play(

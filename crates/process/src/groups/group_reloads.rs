@@ -15,7 +15,7 @@ pub(crate) struct GroupReloads(Vec<Waiting>);
 struct Waiting {
     branch: BranchId,
     name: String,
-    /// The number that the answer of the group's supervisor carries; `None` if the group was not there, and is being
+    /// The number that the answer of the group's supervisor carries; `None` if the group had no process, and is being
     /// started.
     number: Option<u64>,
     since_ms: u64,
@@ -34,7 +34,7 @@ impl Waiting {
 }
 
 impl GroupReloads {
-    /// Notes a client that waits for the reload of a group: for the answer with this number, or, if there is none,
+    /// Notes a client that waits for the reload of a group: for the answer with this number, or, without a number,
     /// until the group serves.
     pub(crate) fn begin(
         &mut self,
@@ -52,7 +52,7 @@ impl GroupReloads {
         for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
             let answer = serde_json::from_value(answer.clone());
             waiting.tell(
-                answer.unwrap_or_else(|_| AdminAnswer(500, json!("the group has answered something else"))),
+                answer.unwrap_or_else(|_| AdminAnswer(500, json!("the group has not answered this order"))),
             );
         }
     }

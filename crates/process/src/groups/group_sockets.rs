@@ -1,9 +1,9 @@
-//! Sockets at which a group accepts by itself: opened by the supervisor, kept by their addresses, given to the group's
-//! supervisor.
+//! Sockets at which a group accepts by itself: opened by the supervisor, kept under their addresses, and given to the
+//! group's supervisor.
 //!
-//! A socket is held by the plans that name it, of groups of a version that serves or is to come. A version that names
-//! the same address finds the same socket, with the clients in its queue; a socket that no plan names any more is
-//! closed.
+//! A socket is held by the plans of the groups that name it, in the version that serves and in the version to come. A
+//! version that names the same address finds the same socket, with the clients in its queue; a socket that no plan
+//! names any more is closed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,7 @@ impl AsFd for GroupSocket {
 impl Drop for GroupSocket {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
-            // A file that is gone already is as good as one that is removed.
+            // A file that is gone already need not be removed.
             let _ = std::fs::remove_file(file);
         }
     }
@@ -70,7 +70,7 @@ impl GroupSockets {
         (!sockets.is_empty()).then_some(sockets)
     }
 
-    /// Takes note of the sockets of an address that were opened.
+    /// Notes the sockets that were opened for an address.
     pub fn add(&mut self, address: &str, sockets: Vec<GroupSocket>) -> Vec<Arc<GroupSocket>> {
         let sockets: Vec<_> = sockets.into_iter().map(Arc::new).collect();
         self.held.retain(|_, weak| weak.iter().any(|one| one.strong_count() > 0));

@@ -1,4 +1,4 @@
-//! Groups with workers of their own, each beneath a supervisor of its own: a branch.
+//! Groups with workers of their own, each beneath a supervisor of its own, which is called a branch.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -21,7 +21,7 @@ use crate::groups::branches::{BranchId, Branches, GroupKey};
 use crate::groups::group_sockets::GroupSocket;
 use crate::lines::message::Channel;
 
-/// Branches that there may be at the same time: those of two versions.
+/// The most branches at the same time: enough for two versions.
 pub(crate) const BRANCHES_MAX: usize = 256;
 
 /// Bytes of the secret that the door's workers share.
@@ -31,7 +31,7 @@ const SECRET_BYTES: usize = 32;
 /// turn.
 const STRANDED_PER_TURN: usize = 64;
 
-/// How long no client is accepted for such a group after a failure to accept or to pass one.
+/// How long no client is accepted for a group that does not start, after a client could not be accepted or passed on.
 const STRANDED_PAUSE_MS: u64 = 1_000;
 
 /// A group of workers with a supervisor of its own.
@@ -43,11 +43,11 @@ pub struct GroupPlan {
     pub program: Program,
     /// The user that the group runs as, if that is not the server's.
     pub identity: Option<Identity>,
-    /// All that the group's processes depend on, as one text: while it is the same, they stay at a reload.
+    /// All that the group's processes depend on, as one text: while it stays the same, a reload keeps the processes.
     pub fingerprint: String,
     /// Whether the group has no process until a connection comes.
     pub is_lazy: bool,
-    /// The file of sites, as far as the group's processes get it.
+    /// The part of the file of sites that the group's processes get.
     pub text: Arc<str>,
     /// Sockets at which the group accepts by itself; if there are none, connections come through the door.
     pub sockets: Vec<Arc<GroupSocket>>,
@@ -68,7 +68,7 @@ impl GroupPlan {
 pub(crate) struct Way {
     /// The door's end of the passage.
     pub(crate) door: OwnedFd,
-    /// The branch's end of the passage, for its processes to come.
+    /// The branch's end of the passage, kept for the next process of the branch.
     pub(crate) branch: OwnedFd,
     /// The line to the branch's process.
     pub(crate) line: Option<Channel>,
@@ -79,11 +79,11 @@ pub(crate) struct Way {
     pub(crate) plan: GroupPlan,
     /// Connections on their way back to the door, because no process of the branch takes them.
     pub(crate) back: TurningBack,
-    /// Whether the next connection that goes back waits until the door has taken some.
+    /// Whether the next connection that goes back waits until the door has taken earlier ones.
     pub(crate) awaits_room: bool,
     /// Whether the branch is gone.
     pub(crate) is_over: bool,
-    /// The time before which nothing is accepted for the branch: there was no descriptor left.
+    /// The time before which no client is accepted for the branch, because there was no descriptor left.
     pub(crate) paused_until_ms: u64,
     /// Whether the branch's process has said that it accepts nothing any more.
     pub(crate) has_closed: bool,
@@ -227,7 +227,7 @@ impl Ways {
         Ok(())
     }
 
-    /// Notes that a branch is gone: its passage is closed as soon as nothing for the branch is in it.
+    /// Notes that a branch is gone: its passage is closed as soon as no connection is left in it.
     pub(crate) fn retire(&mut self, id: BranchId) {
         if let Some(way) = self.all.get_mut(&id) {
             way.is_over = true;
@@ -244,8 +244,8 @@ impl Ways {
         }
     }
 
-    /// Hands back to the door the connections of a branch that does not take them; the door answers them. A connection
-    /// that finds no room there stays.
+    /// Hands back to the door the connections that a branch does not take; the door answers them. A connection for
+    /// which the passage has no room stays where it is.
     ///
     /// # Errors
     ///
@@ -262,8 +262,8 @@ impl Ways {
         done.map(|_| ())
     }
 
-    /// Has the door's workers take the connections that have come back so far, and no later ones: a process that would
-    /// pass a connection back from now on learns that, and answers it.
+    /// Has the door's workers take the connections that have come back so far, and no later ones: a process that tries
+    /// to pass a connection back from now on gets an error, and answers the connection itself.
     pub(crate) fn close_for_returning(&self) {
         self.all.values().for_each(|way| socket::shutdown_read(&way.door));
     }
@@ -285,7 +285,8 @@ impl Ways {
         way.strand(&key).inspect_err(|_| way.paused_until_ms = now_ms + STRANDED_PAUSE_MS)
     }
 
-    /// Gives up the supervisor's hold on the sockets of a branch that is to end, which closes its own.
+    /// Gives up the supervisor's own descriptors of the sockets of a branch that is to end; the branch closes its
+    /// descriptors itself.
     pub(crate) fn close_sockets(&mut self, id: BranchId) {
         if let Some(way) = self.all.get_mut(&id) {
             way.plan.sockets.clear();
@@ -310,10 +311,10 @@ impl Ways {
     }
 }
 
-/// Reads the key with which the door's workers seal.
+/// Reads the key with which the door's workers seal connections.
 pub(crate) fn seal_key(secret: OwnedFd) -> io::Result<SealKey> {
     let mut bytes = [0; SECRET_BYTES];
-    // All processes that have the file share its position, so it is not used.
+    // All processes that have the file share its position, so the position is not used.
     File::from(secret).read_exact_at(&mut bytes, 0)?;
     Ok(SealKey::new(bytes))
 }

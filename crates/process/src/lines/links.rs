@@ -85,7 +85,7 @@ impl Links {
         link.channel.send(message)
     }
 
-    /// Sends a message to all workers; the supervisor notices one that is gone by its end.
+    /// Sends a message to all workers; if a worker is gone, the supervisor learns that by the end of its process.
     pub(crate) fn send_to_all(&self, message: &impl Serialize) {
         for link in self.0.values() {
             let _ = link.channel.send(message);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToWorker {
-    /// Take no more connections, finish what runs, end.
+    /// Take no more connections, finish the running requests, end.
     Drain {
         /// Whether idle connections may send one more request first.
         is_patient: bool,
@@ -26,7 +26,7 @@ pub enum ToWorker {
     Running(u64),
     /// Say which files the application was imported from.
     Sources,
-    /// To the supervisor of a group: have new workers in the place of all; the answer carries this number.
+    /// To the supervisor of a group: replace all workers by new ones; the answer carries this number.
     Reload(u64),
     /// Log from this level on: `debug`, `info`, `warning` or `error`.
     LogLevel(String),
@@ -38,7 +38,7 @@ pub enum ToWorker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
-    /// The worker is being forked, by this process between the prototype and the worker.
+    /// The worker is being forked by this process, which the prototype has forked for it.
     Forking {
         /// The number of that process.
         pid: u32,
@@ -73,7 +73,7 @@ pub struct Source {
 /// The longest line: a longer one is a fault of the other side.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// One end of the line between a supervisor and a worker. Its reader never waits; the writer to a full line does.
+/// One end of the line between a supervisor and a worker. A reader never waits; a writer waits while the line is full.
 pub struct Channel {
     socket: OwnedFd,
     /// The received part of a line that is not whole.
@@ -168,7 +168,7 @@ mod tests {
 
     use super::{Channel, FromWorker, ToWorker};
 
-    /// Messages arrive whole and in order, unknown ones are left out, and the end is noticed.
+    /// Messages arrive whole and in order, unknown messages are left out, and the end of the line is noticed.
     #[test]
     fn lines() -> io::Result<()> {
         let (one, other) = socket::pair()?;

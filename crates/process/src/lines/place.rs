@@ -1,4 +1,4 @@
-//! A worker's place among the others, which the supervisor gives it.
+//! A worker's place among all workers, which the supervisor assigns.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::groups::branch::Entrance;
 use crate::lines::ports::{self, Sockets};
 
-/// A worker's place among the others, with descriptors by their numbers.
+/// A worker's place among all workers, with descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The worker's slot, from 1 on.
@@ -26,7 +26,7 @@ pub struct Place {
     board: RawFd,
     shares: RawFd,
     sockets: Vec<Vec<RawFd>>,
-    /// Sockets of other workers, at which this one listens while it has fewer connections than they.
+    /// Sockets of other workers, at which this worker listens while it has fewer connections than they have.
     others: Vec<RawFd>,
     /// The descriptor of the worker's file of sites, if it gets one.
     #[serde(default)]
@@ -34,17 +34,18 @@ pub struct Place {
     /// The group that the worker belongs to, if any.
     #[serde(default)]
     pub group: Option<String>,
-    /// The door's listeners, for a worker of a group, which has no listeners itself.
+    /// The door's listeners, for a worker of a group, because such a worker has no listeners itself.
     #[serde(default)]
     pub entrances: Vec<Entrance>,
-    /// The worker's ends of passages: those of the groups that its file names, in their order, and then others. A
-    /// worker of a group has one.
+    /// The worker's ends of passages: first those of the groups that its file names, in their order, and then others. A
+    /// worker of a group has one end.
     #[serde(default)]
     passages: Vec<Passageway>,
-    /// The names of the processes at the other end of each passage, as the log says them.
+    /// The names of the processes at the other end of each passage, as the log calls them.
     #[serde(default)]
     names: Vec<String>,
-    /// The board that shows the door's workers whether a group takes connections, and the secret that they seal with.
+    /// The board that shows the door's workers whether a group takes connections, and the secret with which these
+    /// workers seal connections.
     #[serde(default)]
     door: Option<[RawFd; 2]>,
     /// The level of the log, if it was changed while the server ran.
@@ -60,7 +61,7 @@ pub(crate) struct PassageEnd<'f> {
     pub(crate) socket: BorrowedFd<'f>,
     /// The cell that says whether the other end takes connections.
     pub(crate) cell: Option<usize>,
-    /// The name of the processes at the other end, as the log says it.
+    /// The name of the processes at the other end, as the log calls them.
     pub(crate) name: String,
 }
 
@@ -149,8 +150,8 @@ impl Place {
         self.edition
     }
 
-    /// Returns for each of the worker's passages the cell, and the name of the other end, which an earlier program does
-    /// not say.
+    /// Returns for each of the worker's passages its cell, and the name of its other end; an earlier program gives no
+    /// names.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
         let names = self.names.iter().map(String::as_str).chain(std::iter::repeat("another process"));
         self.passages.iter().map(|passage| passage.1).zip(names)
@@ -181,8 +182,8 @@ impl Place {
         })
     }
 
-    /// Takes descriptors that came with the place, in this order: channel, board and shares, the worker's sockets,
-    /// those of other workers, the passages and the door's.
+    /// Takes descriptors that came with the place, in this order: channel, board and shares, the worker's sockets, the
+    /// sockets of other workers, the passages, and the two descriptors of the door.
     pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));

@@ -5,20 +5,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use adyton_sys::{child, socket};
 
-/// The listening sockets of one worker: for each of its loops those of all addresses.
+/// The listening sockets of one worker: for each of its loops, the sockets of all addresses.
 pub type Sockets = Vec<Vec<OwnedFd>>;
 
 /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
 pub(crate) type Open = Box<dyn Fn() -> io::Result<Sockets>>;
 
-/// Sockets of other workers that a worker gets at most: a message carries no more.
+/// The most sockets of other workers that a worker gets: a message carries no more.
 const OTHERS_MAX: usize = 128;
 
 /// The sockets of all slots.
 pub(crate) struct Ports {
     slots: Vec<Sockets>,
-    /// Sockets of former slots, kept for the next slots; the other workers serve clients that are still in their
-    /// queues.
+    /// Sockets of former slots, kept for the next slots; the other workers serve clients that are still in the queues
+    /// of these sockets.
     spare: Vec<Sockets>,
     /// Sockets for the first slots.
     first: Vec<Sockets>,
@@ -28,7 +28,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Makes the ports of no slot yet.
+    /// Makes the ports, without a slot at first.
     pub(crate) fn new(first: Vec<Sockets>, open: Open, are_shared: bool) -> Self {
         Self { slots: Vec::new(), spare: Vec::new(), first, open, are_shared }
     }
@@ -51,8 +51,8 @@ impl Ports {
         }
     }
 
-    /// Brings back the former slot at whose sockets a client waits (the one given up first, if there are several), and
-    /// all slots that were given up after it; returns how many.
+    /// Brings back the former slot at whose sockets a client waits, and all slots that were given up after it; returns
+    /// how many slots came back. If clients wait at several slots, the slot that was given up first counts.
     pub(crate) fn recall(&mut self) -> usize {
         let Some(first) = self.spare.iter().position(is_waited_at) else { return 0 };
         let back = self.spare.split_off(first);
@@ -81,7 +81,8 @@ impl Ports {
     pub(crate) fn beside(&self, at: usize) -> Vec<BorrowedFd<'_>> {
         let others = self.slots.iter().enumerate().filter(|(other, _)| *other != at);
         let others = others.map(|(_, sockets)| sockets).chain(&self.spare);
-        // Only a process with one loop listens everywhere: one with several loops has enough to share among themselves.
+        // Only a process with one loop listens everywhere: a process with several loops shares its connections among
+        // these.
         let is_one = |sockets: &&Sockets| self.are_shared && sockets.len() == 1;
         others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
     }
@@ -91,13 +92,13 @@ impl Ports {
         let Some(first) = self.slots.first() else { return };
         let count = u32::try_from(wanted * first.len()).unwrap_or(u32::MAX);
         for socket in first.iter().flatten() {
-            // A socket that other workers have, too, needs no choice among them.
+            // The kernel need not choose for a socket that all workers share, so a failure does not matter.
             let _ = socket::choose_among(socket, count);
         }
     }
 
-    /// Closes all sockets, and opens no more. Once the workers have closed theirs, too, a client that connects is
-    /// refused, and does not wait for the end.
+    /// Closes all sockets, and opens no more. Once the workers have closed their sockets, too, a client that connects
+    /// is refused at once, and does not wait until the server has ended.
     pub(crate) fn close(&mut self) {
         self.open = Box::new(|| Err(io::Error::other("the server stops")));
         self.first.clear();
@@ -110,7 +111,7 @@ impl Ports {
         self.slots.iter().chain(&self.spare).flatten().flatten().map(AsFd::as_fd)
     }
 
-    /// Returns the numbers of the descriptors of each slot, and of the spare ones.
+    /// Returns the numbers of the descriptors of each slot, and of the spare sockets.
     pub(crate) fn numbers(&self) -> [Vec<Vec<Vec<RawFd>>>; 2] {
         let of = |all: &Vec<Sockets>| all.iter().map(|sockets| numbers(sockets)).collect();
         [of(&self.slots), of(&self.spare)]

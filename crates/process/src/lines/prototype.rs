@@ -2,8 +2,8 @@
 //! memory.
 //!
 //! A worker is forked twice, so that it is the supervisor's child and not the prototype's. The application's fork
-//! handlers may hang in each of the three processes: the supervisor hears of both new ones at once, to be able to end
-//! them.
+//! handlers may hang in each of the three processes: the supervisor hears of both new processes at once, so that it can
+//! end them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,8 +27,8 @@ pub struct PrototypeOrders {
 }
 
 impl PrototypeOrders {
-    /// Opens the line, which is the descriptor with this number; the number behind a comma is that of the file of sites
-    /// (`handed`).
+    /// Opens the line, which is the descriptor with this number; a second number, behind a comma, is the descriptor of
+    /// the file of sites (`handed`).
     ///
     /// # Errors
     ///
@@ -50,7 +50,8 @@ impl PrototypeOrders {
     /// Says which files the application is made of, although it could not be imported.
     pub fn blame(&self, files: Vec<Source>) {
         for file in files {
-            // One at a time, because a message has a longest length. A supervisor that is gone needs to know nothing.
+            // One file at a time, because the length of a message is limited. A supervisor that is gone needs to know
+            // nothing.
             let said = serde_json::to_vec(&FromWorker::Sources(vec![file]));
             let _ = said.map(|said| pass::send(&self.line, &said, &[]));
         }

@@ -15,9 +15,9 @@ pub(crate) struct PrototypeLine(OwnedFd);
 /// The messages of a prototype.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// Whether it has imported the application.
+    /// Whether the prototype has imported the application.
     pub(crate) is_ready: bool,
-    /// The files that keep it from importing the application.
+    /// The files that the prototype blames, because it could not import the application.
     pub(crate) blamed: Vec<Source>,
 }
 
@@ -31,7 +31,7 @@ impl PrototypeLine {
         let mut heard = Heard::default();
         let says = || socket::wait_readable(&[self.0.as_fd()], 0).is_ok_and(|says| says == [true]);
         while !heard.is_ready && says() {
-            // The supervisor notices the end of the prototype as that of a child.
+            // The supervisor learns of the prototype's end as of the end of any child.
             let Ok(Some((said, _))) = pass::receive(&self.0) else { break };
             if said == READY {
                 heard.is_ready = true;

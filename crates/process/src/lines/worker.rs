@@ -21,15 +21,15 @@ use crate::lines::ports::Sockets;
 pub struct Worker {
     /// The worker's place.
     pub place: Place,
-    /// The worker's sockets, for each of its loops those of all addresses.
+    /// The worker's sockets: for each of its loops, the sockets of all addresses.
     pub sockets: Sockets,
     /// The sockets of other workers: one for each address and worker.
     pub others: Vec<OwnedFd>,
     /// The worker's ends of passages to other processes.
     pub passages: Vec<Passage>,
-    /// The key that a worker of the door seals with.
+    /// The key with which a worker of the door seals connections.
     pub seal_key: Option<SealKey>,
-    /// The board on which the worker counts.
+    /// The board on which the worker keeps its counts.
     pub tally: Tally,
     /// The worker's share of the connections.
     pub share: Share,
@@ -62,7 +62,7 @@ pub trait Orders: Send + Sync + 'static {
     fn sources(&self) -> Vec<Source>;
     /// Opens the logs again.
     fn reopen(&self);
-    /// Gives a sign of life, if everything goes on.
+    /// Gives a sign of life, if no loop hangs and the interpreter is not kept.
     fn beat(&self);
 }
 
@@ -106,13 +106,14 @@ impl Worker {
         Ok(Self::listening(parts))
     }
 
-    /// Marks the listeners, so that children that the application forks do not keep its addresses.
+    /// Marks the listeners, so that children that the application forks do not keep the addresses in use.
     fn listening(self) -> Self {
         self.sockets.iter().flatten().chain(&self.others).for_each(forks::own_listener);
         self
     }
 
-    /// Tells the supervisor its process, which is unknown for a forked worker.
+    /// Tells the supervisor the process number of this worker, which the supervisor does not know if the worker was
+    /// forked.
     ///
     /// # Errors
     ///
@@ -165,7 +166,7 @@ impl Line {
     }
 
     /// Obeys orders from now on, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
-    /// worker serves. When the supervisor is gone, which it may be already, the worker drains.
+    /// worker serves. When the supervisor is gone, even before this call, the worker drains.
     ///
     /// # Errors
     ///
@@ -180,7 +181,7 @@ impl Line {
         std::thread::Builder::new().name("adyton-orders".into()).spawn(run)?;
         match says.send(&FromWorker::Ready { serves: serves.to_owned() }) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
-            // The thread finds a supervisor that is gone, whatever has failed here.
+            // If the supervisor is gone, the thread notices that, whatever has failed here.
             _ => Ok(()),
         }
     }
@@ -193,7 +194,7 @@ pub struct Leaver {
 }
 
 impl Leaver {
-    /// Says it, unless it was said already.
+    /// Says that this worker ends, unless it has said so already.
     pub fn say(&self) {
         if !self.has_said.swap(true, Ordering::SeqCst) {
             // A supervisor that is gone needs to know nothing.
@@ -202,8 +203,7 @@ impl Leaver {
     }
 }
 
-/// How long a worker that gives no signs of life waits for orders before it looks whether it hears the supervisor at
-/// all.
+/// How long a worker that need not give signs of life waits for orders before it checks its line to the supervisor.
 const LISTEN_MS: u64 = 60_000;
 
 fn run(mut channel: Channel, beat_ms: Option<u64>, orders: &Arc<dyn Orders>) -> Channel {
@@ -229,7 +229,7 @@ fn run(mut channel: Channel, beat_ms: Option<u64>, orders: &Arc<dyn Orders>) -> 
         if channel.has_ended() {
             log::write(
                 &messages::SUPERVISOR_GONE,
-                format_args!("the supervisor is gone: finishing what runs"),
+                format_args!("the supervisor is gone: finishing running requests"),
             );
             orders.drain(Ending::PROMPT);
             return channel;

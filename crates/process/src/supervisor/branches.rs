@@ -57,8 +57,8 @@ impl Supervisor {
         Passages { group: None, ends, door }
     }
 
-    /// Returns descriptors to watch for the branches: their lines, and passages and sockets where no other process
-    /// listens.
+    /// Returns descriptors to watch for the branches: their lines, and the passages and sockets at which no other
+    /// process listens.
     pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
@@ -110,7 +110,7 @@ impl Supervisor {
             log::write(
                 &messages::NOT_PASSED,
                 format_args!(
-                    "who waits at the address of a group that does not start cannot be answered: {error}"
+                    "clients at the address of a group that does not start cannot be answered: {error}"
                 ),
             );
         }
@@ -161,7 +161,7 @@ impl Supervisor {
         if let Err(error) = self.ways.turn_back(id) {
             log::write(
                 &messages::NOT_PASSED,
-                format_args!("what waits for a group that takes nothing cannot be answered: {error}"),
+                format_args!("connections that wait for a group cannot be answered in its place: {error}"),
             );
         }
     }
@@ -267,7 +267,7 @@ impl Supervisor {
         let way = self.ways.get_mut(id).ok_or_else(missing)?;
         let own = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
         let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
-        // A branch with sockets to itself has no client that came in at the door.
+        // No client of a branch with sockets of its own comes in at the door.
         let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
         let told = BranchTold::new(&way.plan.name, entrances, own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
@@ -278,7 +278,7 @@ impl Supervisor {
         Ok(pid)
     }
 
-    /// Tells a branch to end when it has done what it has begun.
+    /// Tells a branch to end when it has finished the requests that it has begun.
     fn tell_to_leave(&mut self, id: BranchId) {
         let order = ToWorker::Drain { is_patient: true, takes_queue: true };
         let line = self.ways.get(id).and_then(|way| way.line.as_ref());
@@ -293,7 +293,7 @@ impl Supervisor {
     /// Sends an order to all branches.
     pub(super) fn tell_branches(&self, order: &ToWorker) {
         for line in self.ways.iter().filter_map(|(_, way)| way.line.as_ref()) {
-            // The supervisor notices a branch that is gone by its end.
+            // If the branch is gone, the supervisor learns that by the end of its process.
             let _ = line.send(order);
         }
     }
@@ -336,7 +336,7 @@ impl Supervisor {
             Some(ms) => format!("; it is started again in {} s", ms.div_ceil(1_000)),
         };
         if is_failure {
-            let answered = "what comes for it is answered 503 meanwhile";
+            let answered = "its requests are answered 503 meanwhile";
             log::write(
                 &messages::GROUP_NOT_STARTED,
                 format_args!("the group {name} does not start: process {pid} {words}{next}; {answered}"),
@@ -368,7 +368,7 @@ impl Supervisor {
         }
     }
 
-    /// Begins a version of the file that was read, and its new groups.
+    /// Begins the version of the file that was read, and starts its new groups.
     pub(super) fn begin_version(&mut self, read: Option<(OwnedFd, Version)>) -> Result<(), String> {
         let Some((edition, Version { groups, access_logs, .. })) = read else { return Ok(()) };
         self.branches.begin(groups.iter().map(GroupPlan::key).collect());
@@ -411,7 +411,7 @@ impl Supervisor {
         if has_ended && !self.stopping.has_begun() {
             log::write(
                 &messages::SUPERVISOR_GONE,
-                format_args!("the server that has started this group is gone: finishing what runs"),
+                format_args!("the server that has started this group is gone: finishing running requests"),
             );
             self.leave(false, now_ms);
         }
@@ -420,7 +420,7 @@ impl Supervisor {
     /// Tells the door's supervisor something, if there is one.
     pub(super) fn tell_parent(&self, message: &FromWorker) {
         if let Some((_, line)) = &self.parent {
-            // The supervisor notices that the other is gone at the next receive.
+            // At the next receive, this supervisor notices that the door's supervisor is gone.
             let _ = line.send(message);
         }
     }
@@ -437,13 +437,13 @@ impl Supervisor {
         } else if timeout_ms.is_some_and(|timeout_ms| now_ms >= self.idle.1 + timeout_ms)
             && !self.stopping.has_begun()
         {
-            log::write(&messages::GROUP_IDLES, format_args!("nothing was asked for long: the group ends"));
+            log::write(&messages::GROUP_IDLES, format_args!("no request for a long time: the group ends"));
             self.tell_parent(&FromWorker::Leaving);
             self.leave(false, now_ms);
         }
     }
 
-    /// Returns the state of a branch, as it has reported it last.
+    /// Returns the state that a branch has reported last.
     pub(super) fn standing_of(&self, id: BranchId) -> Option<&Value> {
         self.standings.get(&id)
     }

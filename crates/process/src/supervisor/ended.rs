@@ -36,7 +36,7 @@ impl Supervisor {
         }
     }
 
-    /// Notes that a worker has ended; `exit` is unknown for one that had not said which process it is.
+    /// Notes that a worker has ended; `exit` is unknown for a worker that had not said which process it is.
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
@@ -75,7 +75,7 @@ impl Supervisor {
         }
     }
 
-    /// Notes that a child has ended that is no worker, or was not known as one yet.
+    /// Notes the end of a child that is no worker, or is not known as a worker yet.
     fn note_other_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.prototypes.note_dismissed_end(pid) {
             return;
@@ -102,7 +102,7 @@ impl Supervisor {
         }
     }
 
-    /// Notes the ends of forked workers that have ended before, or after, they said which process they are.
+    /// Notes the ends of forked workers that have ended, whether or not they had said which process they are.
     pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
         self.unknown_children.forget(now_ms);
         let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
@@ -116,8 +116,8 @@ impl Supervisor {
     }
 
     /// Ends forked workers that are to end and have not said which process they are. The process that has forked such a
-    /// worker may have been ended before it told, while the worker hangs in the application's fork handlers. The worker
-    /// is our child by now, and has the other end of its line.
+    /// worker may have been ended before it reported the worker, while the worker hangs in the application's fork
+    /// handlers. The worker is our child by now, and has the other end of its line.
     pub(super) fn end_lost_workers(&self) {
         let lost: Vec<Id> =
             self.fleet.workers().filter(|worker| worker.is_lost()).map(WorkerProcess::id).collect();
@@ -159,8 +159,8 @@ impl Supervisor {
         }
     }
 
-    /// Tells clients that wait for a reload that it does not come to its end. The new version is tried further, less
-    /// and less often: a resource that one worker keeps from the other may come free.
+    /// Tells clients that wait for a reload that the reload does not come to its end. The new version is tried again,
+    /// less and less often: a worker may fail to start because another one holds a resource, which may come free.
     fn stall(&mut self) {
         let served = self.fleet.served_by(self.reloads.generation());
         let how = format!(
@@ -180,7 +180,7 @@ impl Supervisor {
     }
 }
 
-/// Whether a worker has served: its last message said so, or it has died in these requests before it could say it.
+/// Whether a worker has served: its last message said so, or it has died in these requests before it could say so.
 fn has_served(said: &[FromWorker], inside: &[String]) -> bool {
     !inside.is_empty() || said.iter().any(|message| matches!(message, FromWorker::Ready { .. }))
 }

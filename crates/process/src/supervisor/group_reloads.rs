@@ -1,4 +1,4 @@
-//! The reload of one group: it gets new workers in the place of all, while the rest of the server stays as it is.
+//! The reload of one group: new workers replace all its workers, while the rest of the server stays as it is.
 
 use std::sync::mpsc::Sender;
 
@@ -11,7 +11,7 @@ use crate::lines::message::ToWorker;
 
 impl Supervisor {
     /// Has the group with this name replace all its workers. The client is answered when the new ones serve, or at once
-    /// if the group has no process, because its next one begins anew anyway.
+    /// if the group has no process, because its next process begins anew anyway.
     pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
         let found = self.branches.present().find(|branch| branch.key.name == name);
         let answer = match found.map(|branch| (branch.id, branch.standing)) {
@@ -30,7 +30,7 @@ impl Supervisor {
                     if line.is_some_and(|line| line.send(&ToWorker::Reload(number)).is_ok()) {
                         return self.await_group(branch, Some(number), reply, now_ms);
                     }
-                    AdminAnswer(500, json!(format!("the group {name} does not hear; its log says why")))
+                    AdminAnswer(500, json!(format!("the group {name} takes no orders; its log says why")))
                 }
             },
         };

@@ -22,7 +22,7 @@ use crate::workers::action::Id;
 use crate::workers::cause::Cause;
 use crate::workers::worker_process::{Record, WorkerProcess};
 
-/// Returns a table of requests as a note has it.
+/// Returns a table of requests in the form that a note has.
 fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {
     let numbers = table.iter().map(|(name, asked)| (name, [asked.requests, asked.errors, asked.duration_us]));
     numbers.map(|(name, numbers)| (name.clone(), numbers)).collect()
@@ -177,19 +177,19 @@ impl Supervisor {
         }
     }
 
-    /// Opens the control socket and the admin listener again, which were given up for a program that has not taken this
-    /// one's place.
+    /// Opens the control socket and the admin listener again, which were closed for another program that has not taken
+    /// over after all.
     fn answer_again(&mut self) {
         if let Err(error) = self.admin_servers.open_again(&self.questions) {
             log::write(
                 &messages::PROGRAM_NOT_REPLACED,
-                format_args!("this server cannot be asked any more, nor given orders: {error}"),
+                format_args!("this server answers no questions and takes no orders any more: {error}"),
             );
         }
     }
 
-    /// Returns the condition of the server: settled if all workers, prototypes and branches are there, and nothing has
-    /// begun that a note does not tell of.
+    /// Returns the condition of the server: settled if all workers, prototypes and branches are there, and no change is
+    /// under way that a note cannot describe.
     fn condition(&self, now_ms: u64) -> Condition {
         let is_settled = self.reloads.has_served()
             && self.reloads.is_settled()
@@ -228,7 +228,7 @@ impl Supervisor {
         self.succession.fail();
         log::write(
             &messages::PROGRAM_NOT_REPLACED,
-            format_args!("the program cannot take this one's place, which goes on: {why}"),
+            format_args!("the program on the disk cannot take over, and this one goes on: {why}"),
         );
     }
 }

@@ -37,11 +37,11 @@ impl Supervisor {
         }
     }
 
-    /// Takes the process number of a forked worker. It is checked: this process sends signals to the process named,
-    /// mostly with more rights than the worker has itself.
+    /// Takes the process number of a forked worker. The number is checked, because this process sends signals to the
+    /// process named, mostly with more rights than the worker has itself.
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
-        // The end of a worker that has ended already is noted at once, and it is sent nothing.
+        // If the worker has ended already, its end is noted at once, and nothing is sent to it.
         let has_ended = self.links.has_ended(id) && self.unknown_children.has(pid);
         if is_known || self.knows(pid) || !(has_ended || usage::is_our_child(pid)) {
             return;

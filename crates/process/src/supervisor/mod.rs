@@ -1,9 +1,9 @@
-//! The supervisor: hears what has happened, looks at what is due, and acts.
+//! The supervisor: takes note of events, looks which actions are due, and carries them out.
 //!
-//! Decisions are made elsewhere, without I/O: in `workers/` which workers and which prototypes there should be, in
-//! `versions/` which version serves, whether another program takes the place of this one, and how the server ends. The
-//! supervisor passes events to these modules and carries out what they return. The files beside this one are parts of
-//! it:
+//! Decisions are made elsewhere, without I/O: `workers/` decides which workers and which prototypes there should be;
+//! `versions/` decides which version serves, whether another program takes the place of this one, and how the server
+//! ends. The supervisor passes events to these modules and carries out the actions that they return. The files beside
+//! this one are parts of the supervisor:
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -71,14 +71,14 @@ use crate::workers::worker_process::WorkerProcess;
 /// How often the supervisor looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
 
-/// How often it looks in development, where a person waits for it.
+/// How often the supervisor looks in development: a person waits for the result.
 const DEVELOPING_TICK_MS: u64 = 300;
 
-/// How often it looks while a worker is between two states.
+/// How often the supervisor looks while a worker is between two states.
 const QUICK_TICK_MS: u64 = 50;
 
-/// How often it looks while a reload waits only for old workers to stop taking connections, or another program only for
-/// the last questions to be answered.
+/// How often the supervisor looks while a reload waits only for old workers to stop taking connections, or a change of
+/// programs waits only for the last questions to be answered.
 const CLOSING_TICK_MS: u64 = 2;
 
 /// The way in which a supervisor has ended.
@@ -148,7 +148,8 @@ struct Supervisor {
     parent: Option<(BranchPlan, Channel)>,
     /// For a branch: the number of answers at the last look at which it did not idle, and the time of that look.
     idle: (u64, u64),
-    /// For a branch that was told to end: whether it still has to tell the door that nothing is accepted here any more.
+    /// For a branch that was told to end: whether it still has to tell the door that no worker of the branch accepts
+    /// connections any more.
     owes_closed: bool,
     demand: Demand,
     oom_kills: OomKills,
@@ -264,7 +265,7 @@ impl Supervisor {
             && self.succession.trial().is_none()
     }
 
-    /// Returns the counts of all workers, including those that are gone.
+    /// Returns the counts of all workers, including workers that have ended.
     fn total(&self) -> Sample {
         let mut sum = self.ended_workers.total();
         self.links.add_to(&mut sum);
@@ -316,8 +317,8 @@ impl Supervisor {
 
     fn obey(&mut self, signal: Signal, now_ms: u64) {
         match signal {
-            // A terminal sends these signals to all processes: the door's supervisor says when a branch is to end. The
-            // next reload of the door starts another program, if there is one.
+            // A terminal sends these signals to all processes, so a branch ignores them: the door's supervisor says
+            // when a branch is to end. A changed program on the disk is started with the next reload of the door.
             Signal::Interrupt | Signal::Quit | Signal::User2 if self.parent.is_some() => {}
             Signal::Terminate | Signal::Interrupt => {
                 let said = self.stopping.interrupt(now_ms);
@@ -336,8 +337,8 @@ impl Supervisor {
 
     /// Opens the logs again, and has workers and branches do so.
     fn reopen_logs(&self) {
-        // Workers may be unable to write to the folder of a file, so the files are made for them before they hear of
-        // it.
+        // Workers may be unable to write to the folder of a file, so the files are made for them before they are told
+        // to open them.
         let questions = Arc::clone(&self.questions);
         log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
     }
@@ -366,7 +367,7 @@ impl Supervisor {
         }
     }
 
-    /// Begins another generation, unless its file of sites is wrong: then the old one serves on.
+    /// Begins another generation. If its file of sites is wrong, the old generation serves on.
     fn reload(&mut self, now_ms: u64) -> Result<(), String> {
         if self.stopping.has_begun() {
             return Ok(());
@@ -392,7 +393,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Begins another generation, whose groups serve.
+    /// Begins another generation, whose groups serve already.
     fn begin_generation(&mut self, edition: Option<OwnedFd>, now_ms: u64) {
         let proven = self.reloads.proven();
         let generation = self.reloads.begin();
@@ -433,9 +434,9 @@ impl Supervisor {
     /// Reloads when a watched file has changed.
     fn look_at_files(&mut self, now_ms: u64) {
         if self.plan.develops {
-            // Files imported since the last look are watched from the next one on.
+            // Files that were imported since the last look are watched from the next look on.
             for worker in self.fleet.slots().iter().filter_map(Slot::serving) {
-                // The supervisor notices a worker that is gone by its end.
+                // If the worker is gone, the supervisor learns that by the end of its process.
                 let _ = self.links.send(worker.id(), &ToWorker::Sources);
             }
         }
@@ -490,8 +491,8 @@ impl Supervisor {
         self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
-    /// Whether an old worker takes connections, as it does until it has obeyed its order to end. A client that connects
-    /// after the end of a reload meets the new version.
+    /// Whether an old worker still takes connections, because it has not obeyed its order to end yet. A reload ends
+    /// only when no old worker does, so that a client that connects afterwards meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
         old.any(|worker| self.listens(worker)) || self.is_old_branch_met()

@@ -14,7 +14,7 @@ impl Supervisor {
     /// Has prototypes open their log again: otherwise the renamed file stays open until the next reload.
     pub(super) fn reopen_in_prototypes(&self) {
         for line in self.prototypes.pids(true).filter_map(|pid| self.prototype_lines.get(&pid)) {
-            // The supervisor notices a prototype that is gone by its end.
+            // If the prototype is gone, the supervisor learns that by the end of its process.
             let _ = line.reopen();
         }
     }

@@ -72,7 +72,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Adds a slot, unless one that is about to go can stay instead.
+    /// Adds a slot, unless a slot that is about to go can stay instead.
     pub(super) fn add_slot(&mut self) -> io::Result<()> {
         if !self.fleet.keep_one() {
             self.ports.add()?;

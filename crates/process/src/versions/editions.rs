@@ -1,7 +1,7 @@
 //! Editions: the text of a file of sites for the workers of a generation, as it was when the generation was begun.
 //!
-//! A worker that read the file itself might find one that was changed since, that nobody has checked, or that its user
-//! may not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
+//! If a worker read the file itself, it might find a newer text, which nobody has checked, or a file that its user may
+//! not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,7 +39,7 @@ pub struct Version {
 #[derive(Default)]
 pub(crate) struct Editions {
     read: Option<Box<dyn FnMut() -> Result<Version, String>>>,
-    /// The editions, by the generation from which on each counts.
+    /// The editions, by the first generation of each.
     since: BTreeMap<u32, OwnedFd>,
 }
 
@@ -78,7 +78,7 @@ impl Editions {
 pub struct Handed {
     /// The text of the file of sites.
     pub text: String,
-    /// The group that the process belongs to; `None` if it is the door's.
+    /// The group that the process belongs to; `None` if it belongs to the door.
     pub group: Option<String>,
 }
 
@@ -104,7 +104,7 @@ pub fn handed(arguments: &[String]) -> io::Result<Option<Handed>> {
     };
     let Some((number, group)) = found else { return Ok(None) };
     let file = File::from(child::inherit(number)?);
-    // All processes that have the file share its position, so it is not used.
+    // All processes that have the file share its position, so the position is not used.
     let mut text = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
     file.read_exact_at(&mut text, 0)?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;

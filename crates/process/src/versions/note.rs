@@ -25,7 +25,7 @@ use crate::workers::cause::Reason;
 use crate::workers::demand::Bounds;
 use crate::workers::worker_process::Record;
 
-/// A word in the place of a note's number: the program is only to check whether it could go on here, with the user's
+/// A word in the place of a note's number: the program is only to check whether it could take over, with the user's
 /// arguments.
 pub const TRIAL: &str = "trial";
 
@@ -33,7 +33,7 @@ pub const TRIAL: &str = "trial";
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Note {
     pub(crate) slots: Vec<NotedSlot>,
-    /// Bounds between which the number of workers changes by itself, whatever it is now.
+    /// Bounds between which the number of workers changes by itself, whatever the number is now.
     pub(crate) bounds: Option<Bounds>,
     pub(crate) generation: u32,
     pub(crate) proven: u32,
@@ -93,7 +93,7 @@ pub(crate) struct NotedBranch {
     pub(crate) addresses: Vec<String>,
 }
 
-/// The sockets of an earlier life.
+/// The sockets that an earlier program has left.
 pub struct Taken {
     /// The sockets of each slot.
     pub slots: Vec<Sockets>,
@@ -119,7 +119,7 @@ pub(crate) struct NotedWorker {
     board: RawFd,
 }
 
-/// The time at which a slot goes, if it does, and the records of its workers.
+/// The time at which a slot is given up, if it is, and the records of its workers.
 pub(crate) type TakenSlot = (Option<u64>, Vec<Record>);
 
 impl Note {
@@ -157,8 +157,8 @@ impl Note {
         noted.map(|socket| socket.take().map(Arc::new)).collect()
     }
 
-    /// Returns the bounds of the number of workers, which that number may have left since they were set; a program that
-    /// is older than they are has noted none.
+    /// Returns the bounds of the number of workers; the number may be outside of them by now. An older program, which
+    /// knew no bounds, has noted none.
     pub fn bounds(&self) -> Option<Bounds> {
         self.bounds
     }
@@ -173,8 +173,8 @@ impl Note {
         self.spare.iter().map(|slot| ports::inherit(slot)).collect()
     }
 
-    /// Takes over the branches, whose plans are `groups`, with those of their `sockets`; a branch that the plans do not
-    /// name any more has no plan, and is not started again.
+    /// Takes over the branches, each with the plan of its name among `groups`, and with its own addresses among
+    /// `sockets`. A branch that no plan names any more gets a stand-in, and is not started again.
     pub(crate) fn take_branches(
         &self,
         groups: &[GroupPlan],
@@ -209,7 +209,7 @@ impl Note {
         Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), ways)))
     }
 
-    /// Returns the counts of workers that were gone.
+    /// Returns the counts of workers that had ended.
     pub(crate) fn past(&self) -> Sample {
         let asked =
             |&[requests, errors, duration_us]: &[u64; 3]| PrefixCount { requests, errors, duration_us };
@@ -219,8 +219,8 @@ impl Note {
         Sample::of(&self.past, table(&self.prefixes), table(&self.sites))
     }
 
-    /// Takes the workers over: for each slot when it goes and its workers, and the links to all workers, in the same
-    /// order.
+    /// Takes the workers over. Returns for each slot the time when it is given up and its workers, and the links to all
+    /// workers in the same order.
     pub(crate) fn take_workers(&self) -> io::Result<(Vec<TakenSlot>, Vec<Link>)> {
         let is_readable = self.past.len() == Sample::default().cells().len();
         let (mut slots, mut links) = (Vec::new(), Vec::new());
@@ -243,7 +243,8 @@ impl NotedWorker {
         Self { record, channel, board }
     }
 
-    /// Takes a worker over. The counts of a worker on a board of another version cannot be read, so it is replaced.
+    /// Takes a worker over. The counts of a worker on a board of another version cannot be read, so that worker is
+    /// replaced.
     fn take(&self, is_readable: bool) -> io::Result<(Record, Link)> {
         let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
         let mut record = self.record.clone();
@@ -291,7 +292,7 @@ mod tests {
         Ok((worker, theirs))
     }
 
-    /// A worker of this version goes on; one whose board cannot be read is replaced, and nothing fails.
+    /// A worker of this version goes on; a worker whose board cannot be read is replaced, and nothing fails.
     #[test]
     fn boards() -> io::Result<()> {
         let (same, _line) = noted(Tally::new()?.board())?;
@@ -302,7 +303,8 @@ mod tests {
         Ok(())
     }
 
-    /// The reason why a worker is to end is known afterwards, too; earlier programs have written the words alone.
+    /// The next program knows the reason why a worker is to end; earlier programs wrote only its words, which are read,
+    /// too.
     #[test]
     fn reasons() -> io::Result<()> {
         let (mut worker, _line) = noted(Tally::new()?.board())?;

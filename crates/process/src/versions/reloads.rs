@@ -1,25 +1,26 @@
-//! Versions of the application: which one is wanted, which has served, and the consequences when one does not start.
+//! Versions of the application: which version is wanted, which has served, and what follows when a version does not
+//! start.
 //!
 //! This module does no I/O: it takes events with their times, and returns verdicts.
 //!
 //! A reload makes a new *generation*. It is *proven* when one worker of it has served, and *announced* when it serves
-//! in all slots. A generation of which no worker serves is given up; one that serves only in some slots *stalls*, and
-//! is tried further.
+//! in all slots. A generation of which no worker serves is given up; a generation that serves only in some slots
+//! *stalls*, and is tried again in the others.
 
 use adyton_sys::child::Exit;
 
 use crate::workers::cause::NOT_LOADED;
 
-/// Workers in a row that do not start, until a reload is said to have stalled.
+/// How many workers in a row do not start before a reload counts as stalled.
 const NOT_STARTED_MAX: u32 = 3;
 
-/// The status of a worker that finds its settings wrong.
+/// The exit status of a worker that finds its settings wrong.
 const MISUSED: i32 = 2;
 
 /// The consequence when a worker has ended before it served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The version is tried again, when its slot is.
+    /// The version is tried again when its slot starts the next worker.
     TryLater,
     /// A newer version is wanted already, and is tried at once.
     TryAtOnce,
@@ -78,7 +79,7 @@ impl Reloads {
         self.proven == self.generation
     }
 
-    /// Whether a worker of this generation would be the first to show that it serves, in the place of an older one.
+    /// Whether no worker of this generation has served yet, although workers of an older generation have.
     pub(crate) fn is_on_trial(&self, generation: u32) -> bool {
         self.has_served() && generation > self.proven
     }
@@ -105,7 +106,7 @@ impl Reloads {
         self.generation
     }
 
-    /// Notes that a worker of this generation serves; returns whether it is the first of all.
+    /// Notes that a worker of this generation serves; returns whether it is the first worker of all that serves.
     pub(crate) fn note_served(&mut self, generation: u32) -> bool {
         let is_first = self.proven == 0;
         self.proven = self.proven.max(generation);
@@ -114,8 +115,8 @@ impl Reloads {
     }
 
     /// Notes that a worker or a prototype of this generation has ended before it served, with its exit if that is
-    /// known. In development, where some of the application's files are known, a change of them is awaited
-    /// (`awaits_changes`).
+    /// known. `awaits_changes` says that the next try waits for a change of the application's files: in development, if
+    /// some of them are known.
     pub(crate) fn note_not_started(
         &mut self,
         generation: u32,
@@ -201,7 +202,8 @@ mod tests {
         }
     }
 
-    /// Plays a table: the event, its consequence, and then the newest generation and the newest that has served.
+    /// Plays a table: the event, its consequence, and then the newest generation and the newest generation that has
+    /// served.
     fn plays(table: &[(Event, &str, (u32, u32))]) -> Reloads {
         let mut reloads = Reloads::new();
         for (at, (event, expected, generations)) in table.iter().enumerate() {
@@ -213,8 +215,8 @@ mod tests {
         reloads
     }
 
-    /// Before any worker has served, one that does not start ends the server, with the worker's status if that says
-    /// why.
+    /// Before any worker has served, a worker that does not start ends the server, with the worker's status if that
+    /// says why.
     #[test]
     fn not_started_at_all() {
         for (exit, awaits_changes, expected) in [
@@ -263,7 +265,7 @@ mod tests {
             (NotStarted(3, NOT_LOADED), "GiveUp", (2, 2)),
             (NotStarted(3, NOT_LOADED), "TryLater", (2, 2)),
             (Everywhere(true), "", (2, 2)),
-            // A reload begins in a reload: the older one does not matter any more.
+            // A second reload begins before the first has ended: the first does not matter any more.
             (Reload, "generation 3", (3, 2)),
             (Reload, "generation 4", (4, 2)),
             (NotStarted(3, CRASHED), "TryLater", (4, 2)),
@@ -315,7 +317,7 @@ mod tests {
         assert!(!reloads.has_stalled());
     }
 
-    /// A generation is on trial from its reload until it serves, and the first of all never is.
+    /// A generation is on trial from its reload until it serves, and the first generation never is.
     #[test]
     fn only_a_newer_version_is_on_trial() {
         let mut reloads = Reloads::new();

@@ -10,7 +10,7 @@ const TWICE_MS: u64 = 100;
 struct Stop {
     /// The time when the stop was asked for.
     asked_ms: u64,
-    /// The time when workers get the order: readiness fails first.
+    /// The time when workers get the order; before it, readiness probes fail already.
     at_ms: u64,
     is_fast: bool,
     /// The status, for a server that has not started.
@@ -28,7 +28,7 @@ pub(crate) struct Stopping {
 /// The announcement of a stop when it begins, and again when it becomes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// `stopping when what runs is done`
+    /// `stopping when running requests are done`
     Gracefully,
     /// `stopping at once`
     AtOnce,
@@ -37,7 +37,7 @@ pub(crate) enum Said {
 impl Said {
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::Gracefully => "when what runs is done",
+            Self::Gracefully => "when running requests are done",
             Self::AtOnce => "at once",
         }
     }
@@ -84,7 +84,7 @@ impl Stopping {
         self.begun.and_then(|stop| stop.failed)
     }
 
-    /// Returns whether the stop is at once, if workers are to be told now.
+    /// Returns whether workers are to end at once, if they are to be told now; else `None`.
     pub(crate) fn due(&self, now_ms: u64) -> Option<bool> {
         self.begun.filter(|stop| now_ms >= stop.at_ms).map(|stop| stop.is_fast)
     }
@@ -107,13 +107,14 @@ mod tests {
         Fails(u64),
     }
 
-    /// Events, the announcement at each, when workers are told, whether that is at once, and the status.
+    /// A row: the events, the announcement at each, the time when workers are told to end, whether they are to end at
+    /// once, and the status of a server that has not started.
     type Row = (&'static [Event], &'static [Option<Said>], u64, bool, Option<u8>);
 
     use Event::{Fails, Fast, Graceful, Interrupt};
     use Said::{AtOnce, Gracefully};
 
-    /// Events that begin a stop, or make it faster, in all orders.
+    /// Events begin a stop or make it faster, and never slower, in whatever order they come.
     #[test]
     fn orders() {
         let table: &[Row] = &[
@@ -121,7 +122,7 @@ mod tests {
             (&[Graceful(0)], &[Some(Gracefully)], 500, false, None),
             (&[Fast(0)], &[Some(AtOnce)], 0, true, None),
             (&[Fails(0)], &[None], 0, true, Some(3)),
-            // A signal that is passed on counts once; a later one is a second.
+            // A signal that comes again less than 100 ms later counts once; after that it is a second signal.
             (&[Interrupt(0), Interrupt(99)], &[Some(Gracefully), None], 500, false, None),
             (&[Interrupt(0), Interrupt(100)], &[Some(Gracefully), Some(AtOnce)], 100, true, None),
             (&[Graceful(0), Interrupt(99)], &[Some(Gracefully), None], 500, false, None),
@@ -141,7 +142,7 @@ mod tests {
                 true,
                 None,
             ),
-            // A server that does not start has failed, whatever comes later; one that is stopped already has not.
+            // A server that does not start has failed, whatever comes later, unless it was being stopped already.
             (&[Fails(0), Interrupt(10)], &[None, None], 0, true, Some(3)),
             (&[Fails(0), Fast(10)], &[None, None], 0, true, Some(3)),
             (&[Interrupt(0), Fails(10)], &[Some(Gracefully), None], 500, false, None),

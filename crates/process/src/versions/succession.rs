@@ -7,7 +7,7 @@ use adyton_sys::child::{Exit, signal_name};
 /// How long the trial may take: an interpreter has to start, and to read settings.
 const TRIAL_MS: u64 = 30_000;
 
-/// The progress of another program on its way into this one's place.
+/// The progress of the change from this program to another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     /// No program was asked for.
@@ -18,10 +18,10 @@ enum Stage {
     /// A process shows whether the program can be started, with these settings.
     Tried {
         pid: u32,
-        /// The time by which the process has to be done; `None` if it was not, and has been killed.
+        /// The time by which the process has to be done; `None` if it was late and has been killed.
         due_ms: Option<u64>,
     },
-    /// The program can be started: its time comes when no worker is between two states.
+    /// The program can be started, and takes over once no worker is between two states.
     Proven,
     /// Clients that have asked for the state get their answers first.
     Closing,
@@ -49,18 +49,18 @@ pub(crate) enum Step {
     DismissPrototypes,
     /// Close the control socket and the admin listener, once every question is answered.
     CloseAdmin,
-    /// Answer questions again: something has begun meanwhile, and is done first.
+    /// Answer questions again: a change has begun meanwhile, and is finished first.
     OpenAdmin,
     /// Replace this program; see [`Succession::fail`].
     Replace,
 }
 
-/// Another program on its way into this one's place.
+/// The change from this program to another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Succession(Stage);
 
 impl Succession {
-    /// Asks for another program. One that is tried out already is the one that is meant.
+    /// Asks for another program. If a program is being tried out already, that program is meant.
     pub(crate) fn ask(&mut self) {
         if !matches!(self.0, Stage::Tried { .. } | Stage::Closing) {
             self.0 = Stage::Wanted;
@@ -82,8 +82,8 @@ impl Succession {
         self.0 == Stage::Closing
     }
 
-    /// Returns the next step. There may be prototypes left, and the control socket and the admin listener may be
-    /// closed.
+    /// Returns the next step. `has_prototypes` says whether prototypes are left, `is_closed` whether the control socket
+    /// and the admin listener are closed.
     pub(crate) fn look(
         &mut self,
         condition: Condition,
@@ -201,8 +201,8 @@ mod tests {
         succession
     }
 
-    /// The way from the signal to the new program: tried out, prototypes gone, questions answered, replaced; no step of
-    /// it while workers are between two states.
+    /// After the signal the new program is tried out, prototypes are dismissed, questions are answered, and this
+    /// program is replaced; none of this happens while workers are between two states.
     #[test]
     fn succeeds() {
         let closing = plays(&[
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(Some("it is not ready after 30 s"), late.note_trial(WELL).as_deref(), "although it was");
     }
 
-    /// A stop at any time takes precedence: no program takes the place of one that ends.
+    /// A stop at any time takes precedence: no program takes the place of a program that ends.
     #[test]
     fn stops() {
         let table = [

@@ -1,5 +1,5 @@
-//! Files whose change is a reload: one that the user names (`--touch-reload`), and in development those that the
-//! application was imported from (`--reload`), with their neighbours.
+//! Files whose change is a reload: a file that the user names (`--touch-reload`), and in development the files that the
+//! application was imported from (`--reload`), with the Python files beside them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,18 +8,18 @@ use std::time::{Duration, SystemTime};
 
 use crate::lines::message::Source;
 
-/// Neighbours that are looked at, at most: a folder of data may hold any number of files.
+/// The most neighbouring files that are watched: a folder of data may hold any number of files.
 const NEIGHBOURS_MAX: usize = 2_000;
 
-/// Files that are looked at, at most, at each look: an application with all its imports has some thousand.
+/// The most files that are watched: an application with all its imports has some thousands of them.
 const FILES_MAX: usize = 20_000;
 
 /// The watched files, with the time of their last change.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedFiles {
-    /// The time of each file's last change; `None` if it is not there.
+    /// The time of each file's last change; `None` if the file does not exist.
     changed: BTreeMap<PathBuf, Option<SystemTime>>,
-    /// The folders whose Python files are looked at, too: a module may be added that is then imported.
+    /// The folders whose Python files are looked at, too: a module that is added there may be imported then.
     folders: Vec<PathBuf>,
 }
 

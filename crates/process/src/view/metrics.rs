@@ -77,7 +77,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_log_lines_lost_total",
         "counter",
-        "Lines of the access log, and entries of the error log, that the log did not take.",
+        "Lines of the access log, and entries of the error log, that could not be written.",
         &[("log=\"access\"", Cell::LinesLost), ("log=\"error\"", Cell::EntriesLost)],
     ),
     ("adyton_requests_timed_out_total", "counter", "Calls that were interrupted.", &[("", Cell::TimedOut)]),
@@ -118,7 +118,7 @@ const FAMILIES: &[Family] = &[
             ("state=\"closing\"", Cell::Closing),
         ],
     ),
-    ("adyton_body_bytes_total", "counter", "Bytes of bodies that were answered.", &[("", Cell::BodyBytes)]),
+    ("adyton_body_bytes_total", "counter", "Bytes of the bodies of answers.", &[("", Cell::BodyBytes)]),
     ("adyton_received_bytes_total", "counter", "Bytes that clients have sent.", &[("", Cell::ReceivedBytes)]),
     ("adyton_threads", "gauge", "Threads that run the application or could.", &[("", Cell::Threads)]),
     (
@@ -138,7 +138,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_static_evictions_total",
         "counter",
-        "Static files given up for other files.",
+        "Static files dropped from the cache to make room for others.",
         &[("", Cell::StaticEvictions)],
     ),
     ("adyton_static_entries", "gauge", "Static files in the cache.", &[("", Cell::StaticEntries)]),
@@ -146,7 +146,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_cache_requests_total",
         "counter",
-        "Requests of routes that keep answers, by what has come of them.",
+        "Requests of routes that keep answers, by outcome.",
         &[
             ("result=\"hit\"", Cell::CacheHits),
             ("result=\"stale\"", Cell::CacheStale),
@@ -156,7 +156,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_cache_collapsed_total",
         "counter",
-        "Requests that have waited for the answer to another.",
+        "Requests that have waited for the answer to another request.",
         &[("", Cell::CacheCollapsed)],
     ),
     ("adyton_cache_entries", "gauge", "Answers that are kept.", &[("", Cell::CacheEntries)]),
@@ -166,7 +166,7 @@ const FAMILIES: &[Family] = &[
 const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     (
         "adyton_request_duration_seconds",
-        "From a request's arrival until its answer was whole.",
+        "Time from a request's arrival until its answer was complete.",
         Histogram::Duration,
     ),
     ("adyton_queue_wait_seconds", "How long requests have waited for a thread.", Histogram::QueueWait),
@@ -260,7 +260,7 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
 /// The states of workers that serve.
 const SERVING: [&str; 2] = ["serving", "silent"];
 
-/// Returns all metrics: of the present state, and of the counts in all.
+/// Returns all metrics: those of the present state, and those of the total counts.
 pub(crate) fn text(status: &Status, total: &Sample) -> String {
     let mut out = of_sample(total);
     let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
@@ -276,7 +276,7 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
     family(
         "adyton_workers_wanted",
         "gauge",
-        "Workers that should.",
+        "Workers that should serve.",
         &[(String::new(), status.processes as u64)],
     );
     family(
@@ -295,11 +295,11 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
     family(
         "adyton_generation",
         "gauge",
-        "Reloads, and one.",
+        "The number of reloads, plus one.",
         &[(String::new(), u64::from(status.generation))],
     );
     let uptime_s = Duration::try_from_secs_f64(status.uptime_s).unwrap_or_default().as_secs();
-    family("adyton_uptime_seconds", "gauge", "Since the supervisor began.", &[(String::new(), uptime_s)]);
+    family("adyton_uptime_seconds", "gauge", "Age of the supervisor.", &[(String::new(), uptime_s)]);
     let serving = status.workers.iter().filter(|worker| SERVING.contains(&&*worker.state));
     let rss: Vec<(String, u64)> = serving
         .map(|worker| (format!("worker=\"{}\"", worker.worker), worker.rss_bytes.unwrap_or(0)))
@@ -325,7 +325,7 @@ fn of_groups(status: &Status) -> String {
     let label = |group: &GroupStatus| format!("group=\"{}\"", escaped(&group.group));
     for (name, kind, help, number) in GROUP_FAMILIES.iter().filter(|_| !status.groups.is_empty()) {
         let mut rows: Vec<(String, u64)> = Vec::new();
-        // A group is there twice while it is replaced.
+        // A group is listed twice while its processes are replaced.
         for (label, number) in status.groups.iter().map(|group| (label(group), number(group))) {
             match rows.iter_mut().find(|(other, _)| *other == label) {
                 Some((_, sum)) => *sum = sum.wrapping_add(number),
@@ -337,8 +337,8 @@ fn of_groups(status: &Status) -> String {
     out
 }
 
-/// Returns the answers of each site, by the server's own workers and by those of each group; nothing if there is one
-/// site.
+/// Returns the metrics of each site, for the server's own workers and for those of each group; an empty text if there
+/// is only one site.
 fn of_sites(status: &Status) -> String {
     let mut counted: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     let mut count = |site: &SiteStatus, group: &str| {
@@ -366,7 +366,7 @@ fn of_sites(status: &Status) -> String {
     out
 }
 
-/// Returns the requests by the first segment of the path.
+/// Returns the metrics of requests by the first segment of their path.
 fn of_prefixes(total: &Sample) -> String {
     let mut out = String::new();
     let by_prefix = |number: fn(&PrefixCount) -> u64| -> Vec<(String, u64)> {
@@ -438,7 +438,7 @@ mod tests {
     use super::{escaped, of_sample, seconds, text};
     use crate::view::status::{Status, WorkerStatus};
 
-    /// Classes are cumulative, and the last one has all.
+    /// The classes of a histogram are cumulative, and the last class counts all values.
     #[test]
     fn histograms() {
         let text = of_sample(&Sample::default());
@@ -449,7 +449,7 @@ mod tests {
         assert!(text.contains("adyton_requests_total{class=\"5xx\"} 0\n"));
     }
 
-    /// Workers have metrics of all causes of death, and of the memory of those that serve.
+    /// There are metrics of every cause of a worker's death, and of the memory of each worker that serves.
     #[test]
     fn workers() {
         let worker = |worker, state: &str, rss_bytes| WorkerStatus {

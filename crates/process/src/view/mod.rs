@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `status` | one structure, from which all others come |
+//! | `status` | one structure, from which all views are made |
 //! | `usage` | the CPU time and memory of a process |
 //! | `metrics` | the metrics for Prometheus |
 //! | `table`, `screen` | lines and tables that fit onto a terminal |

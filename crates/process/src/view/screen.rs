@@ -2,7 +2,7 @@
 
 use adyton_sys::terminal::Size;
 
-/// A list with its titles, of which as many rows are shown as there is room for.
+/// A list with its titles; only as many of its rows are shown as there is room for.
 pub(crate) struct Section {
     titles: Vec<String>,
     rows: Vec<String>,
@@ -49,7 +49,8 @@ pub(crate) fn picture(text: &str, sections: Vec<Section>, size: Size) -> String 
     lines.iter().take(room).map(|line| cut(line, size.columns) + "\n").collect()
 }
 
-/// Divides the room: the smallest wish is met if it is no more than a fair share, then the next.
+/// Divides the room: the smallest list gets all lines that it wants if these are no more than a fair share, then the
+/// next list.
 fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&at| wanted[at]);
@@ -93,8 +94,8 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
 
-/// Returns the columns of a character: two if only a terminal's own table could tell, as for combining marks and the
-/// scripts of East Asia, which come later.
+/// Returns the columns of a character: two if only a terminal's own table could tell, as for combining marks and East
+/// Asian scripts, which are all behind U+0300.
 fn width_of(character: char) -> usize {
     if character < '\u{300}' { 1 } else { 2 }
 }

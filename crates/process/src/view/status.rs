@@ -31,7 +31,7 @@ pub(crate) struct Status {
     pub(crate) starts: u64,
     /// Workers that have ended, by the words of the causes.
     pub(crate) deaths: BTreeMap<String, u64>,
-    /// The counts of all workers, including those that are gone.
+    /// The counts of all workers, including workers that have ended.
     pub(crate) total: Counts,
     /// Requests by the first segment of their path, the most frequent first.
     pub(crate) prefixes: Vec<PrefixStatus>,
@@ -59,7 +59,7 @@ pub(crate) struct GroupStatus {
     /// The addresses that the group has to itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) listens: Vec<String>,
-    /// The group's state, as it has reported it last.
+    /// The state that the group has reported last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Box<Status>>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct GroupStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct WorkerStatus {
-    /// The group that the worker belongs to, where workers of several groups are shown together.
+    /// The group that the worker belongs to, if workers of several groups are shown together.
     #[serde(skip)]
     pub(crate) group: String,
     /// The number of the worker's slot.
@@ -81,14 +81,14 @@ pub(crate) struct WorkerStatus {
     pub(crate) age_s: f64,
     pub(crate) rss_bytes: Option<u64>,
     pub(crate) cpu_ms: u64,
-    /// Memory of which shared pages count in part, if that was asked for.
+    /// The memory in which shared pages count in part (PSS), if it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pss_bytes: Option<Memory>,
     #[serde(flatten)]
     pub(crate) counts: Counts,
 }
 
-/// Counters and gauges of a worker, or of all.
+/// Counters and gauges of a worker, or of all workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Counts {
@@ -137,7 +137,7 @@ pub(crate) struct PrefixStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SiteStatus {
-    /// The site's name as in the access log: `-` if it has none, `*` for all sites for which there is no room.
+    /// The site's name as in the access log: `-` if it has none, `*` stands for all sites for which there is no room.
     pub(crate) site: String,
     pub(crate) requests: u64,
     pub(crate) errors: u64,
@@ -149,7 +149,7 @@ pub(crate) struct SiteStatus {
 #[serde(untagged)]
 pub(crate) enum Memory {
     Known(u64),
-    /// The memory of a process that is gone, or of which the kernel does not say it: `null` in JSON.
+    /// The memory of a process that is gone, or whose memory the kernel does not report: `null` in JSON.
     Unknown,
 }
 
@@ -184,7 +184,7 @@ impl Status {
 }
 
 impl GroupStatus {
-    /// Returns the counts of the group's workers, as it has reported them last; 0 if it has reported nothing.
+    /// Returns the counts of the group's workers that the group has reported last; 0 if it has reported nothing.
     pub(crate) fn counts(&self) -> Counts {
         self.status.as_ref().map_or_else(Counts::default, |status| status.total.clone())
     }
@@ -246,8 +246,8 @@ impl Counts {
         }
     }
 
-    /// Adds the numbers of `other`. Connections that have moved are those of `self` alone: each moves from one to the
-    /// other.
+    /// Adds the numbers of `other`, but keeps the numbers of moved connections: `other` has counted the same
+    /// connections, at the other end of their way.
     fn plus(mut self, other: &Self) -> Self {
         for (sum, number) in [
             (&mut self.requests, other.requests),
@@ -365,7 +365,7 @@ mod tests {
         Ok(())
     }
 
-    /// A server of another version may say less, and more.
+    /// The status of a server of another version may lack fields, and have others.
     #[test]
     fn other_versions() -> serde_json::Result<()> {
         let status: Status =

@@ -17,12 +17,12 @@ use crate::view::table::{Column, aligned, busy, heading, mib, rows};
 /// How often the view looks at the server.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Two looks at a server, and the requests that run at the second.
+/// Two looks at a server, and the requests that run at the second look.
 struct TwoLooks<'l> {
     before: &'l Status,
     now: &'l Status,
     running: &'l Value,
-    /// The time between the two.
+    /// The time between the two looks.
     seconds: f64,
 }
 
@@ -95,7 +95,7 @@ const LIVE: &[Column<Live>] = &[
     ("pss", |live| mib(live.worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
-/// Columns that are left out, in this order, where a terminal is too narrow for all.
+/// Columns that are left out, in this order, if a terminal is too narrow for all columns.
 const SPARED: &[&str] = &[
     "pss",
     "interp. wait",
@@ -235,7 +235,7 @@ mod tests {
         serde_json::from_value(known).unwrap_or_default()
     }
 
-    /// Rates, shares and means count from look to look, for all workers and for each.
+    /// Rates, shares and means count from look to look, for all workers together and for each worker.
     #[test]
     fn between_two_looks() {
         let counted = |pid: u64, times: u64| {

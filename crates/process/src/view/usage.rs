@@ -33,7 +33,7 @@ pub(crate) fn children() -> Vec<u32> {
 }
 
 /// Returns the name that a descriptor of ours has in the `/proc/PID/fd` of every process that has the same file open;
-/// `None` where it cannot be read.
+/// `None` if the name cannot be read.
 pub(crate) fn name_of(descriptor: &OwnedFd) -> Option<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd())).ok()
 }
@@ -49,7 +49,8 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     fields(pid)?.get(1)?.parse().ok()
 }
 
-/// Returns when a process began, in ticks since the machine did: together with its number, that is no other process's.
+/// Returns when a process began, in ticks since the machine was started. The process number and this time together
+/// identify the process.
 pub(crate) fn birth(pid: u32) -> Option<u64> {
     fields(pid)?.get(19)?.parse().ok()
 }
@@ -68,16 +69,17 @@ pub(crate) fn rss_bytes(pid: u32) -> u64 {
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * process::page_bytes()
 }
 
-/// Returns the memory of a process in bytes, of which shared pages count in part (PSS): slow, because the kernel walks
-/// the page tables.
+/// Returns the memory of a process in bytes, in which shared pages count in part (PSS). This is slow, because the
+/// kernel walks the page tables.
 pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// Has the kernel end this process rather than ours when memory is short (`oom_score_adj`, proc(5)): without the
-/// supervisor it would not be replaced. The kernel compares memory, so our memory is added to the process's own.
+/// Has the kernel end process `pid` rather than this supervisor when memory is short (`oom_score_adj`, proc(5)),
+/// because only the supervisor can replace the other. The kernel compares memory, so our memory is added to the other's
+/// score.
 pub(crate) fn end_before_us(pid: u32) {
     let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let ours: i64 = ours.trim().parse().unwrap_or(0);
@@ -88,7 +90,7 @@ pub(crate) fn end_before_us(pid: u32) {
 }
 
 /// Returns the control group of this process, and how often the kernel has ended a process of it because memory was
-/// short; of the whole machine where groups do not count that (cgroups(7)).
+/// short; of the whole machine if groups do not count that (cgroups(7)).
 fn oom_kills() -> (String, u64) {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counts = groups.lines().find_map(|line| {
@@ -109,13 +111,13 @@ fn oom_kills() -> (String, u64) {
     })
 }
 
-/// Kills for want of memory, of which each is the cause of one death.
+/// Kills for want of memory; each kill explains one death.
 #[derive(Debug)]
 pub(crate) struct OomKills {
     group: String,
     /// Kills that are the cause of a known death.
     explained: u64,
-    /// The time when kills were seen first that no worker's end explains.
+    /// The time when kills were first seen that no known death accounts for.
     since_ms: Option<u64>,
 }
 
@@ -145,7 +147,7 @@ impl OomKills {
         explains
     }
 
-    /// Forgets the kills of other processes: of programs that a worker has started.
+    /// Forgets the kills that were of other processes, namely of programs that a worker has started.
     pub(crate) fn forget(&mut self, now_ms: u64) {
         let left = self.unexplained();
         let since_ms = *self.since_ms.get_or_insert(now_ms);

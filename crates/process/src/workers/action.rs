@@ -1,4 +1,4 @@
-//! Actions, as values: the decisions return them, and the supervisor carries them out.
+//! Actions, as values: the modules that decide return them, and the supervisor carries them out.
 
 use adyton_log::messages::Message;
 use adyton_server::Ending;
@@ -14,8 +14,8 @@ pub(crate) struct Id(pub(crate) u64);
 pub(crate) enum Recipient {
     /// A child that was not reaped yet.
     Child(u32),
-    /// A process that is about to fork a worker. It is no child of the supervisor: its number belongs to it only as
-    /// long as the birth is the same.
+    /// A process that is about to fork a worker. It is no child of the supervisor: the number means this process only
+    /// while the time of birth is the same.
     Forker {
         /// The process's number.
         pid: u32,
@@ -29,7 +29,7 @@ pub(crate) enum Recipient {
 pub(crate) enum Action {
     /// Write an entry to the error log.
     Log(&'static Message, String),
-    /// Tell a worker to finish its requests, and to end; with SIGTERM if it does not hear.
+    /// Tell a worker to finish its requests, and to end; with SIGTERM if the message cannot be sent.
     Drain(Id, Ending),
     /// Tell a worker that drains to be quicker.
     Hurry(Id, Ending),
@@ -37,7 +37,7 @@ pub(crate) enum Action {
     Signal(Recipient, Kick),
     /// Give up the prototype of this generation, which has not followed an order.
     DoomPrototype(u32),
-    /// Close the line to the prototype that is this process: it ends by itself.
+    /// Close the line to the prototype that is this process; the prototype then ends by itself.
     Release(u32),
 }
 

@@ -13,15 +13,15 @@ pub(crate) enum Cause {
     Limit,
     /// The worker was told to end, and did not.
     Overdue,
-    /// The worker could not load the application, or open what it needs.
+    /// The worker could not load the application, or open a resource that it needs.
     NotStarted,
     /// The worker left by itself.
     Left,
     /// A signal of a fault: the application, or the server, did something that no process may do.
     Crashed,
-    /// The kernel ended it, because memory was short.
+    /// The kernel ended the worker, because memory was short.
     OutOfMemory,
-    /// A signal came from outside.
+    /// A signal from outside ended the worker.
     Killed,
 }
 
@@ -96,13 +96,13 @@ impl Reason {
 /// The facts known of a worker when it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'k> {
-    /// Whether it had served.
+    /// Whether the worker had served.
     pub(crate) served: bool,
-    /// Why it was told to end.
+    /// Why the worker was told to end.
     pub(crate) told: Option<&'k Reason>,
-    /// Whether it was told to end in a hurry that ends with SIGKILL.
+    /// Whether the worker was told to end in a hurry, and killed if it did not.
     pub(crate) hurried: bool,
-    /// Why the supervisor has killed it.
+    /// Why the supervisor has killed the worker.
     pub(crate) doomed: Option<&'k str>,
     /// Whether the kernel has ended some process for want of memory since the last look.
     pub(crate) memory_was_short: bool,
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// A worker that ended before its process was known has a cause, too, if it was given one.
+    /// A worker that ended before its process was known has a cause, too: the reason why it was killed or told to end.
     #[test]
     fn unseen() {
         let starting = Known { served: false, ..SERVED };

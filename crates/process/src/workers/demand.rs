@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The bounds of the number; equal ones leave it as it is.
+/// The bounds of the number of workers; equal bounds keep the number as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// The least number.
@@ -15,13 +15,13 @@ pub struct Bounds {
     pub most: usize,
 }
 
-/// Looks with requests waiting, a second apart, until a worker is added.
+/// How many looks in a row, a second apart, find requests waiting before a worker is added.
 const LOOKS_TO_GROW: u32 = 3;
 
-/// Looks at which one worker less would have been enough, until one is given up.
+/// How many looks in a row find one worker too many before one is given up.
 const LOOKS_TO_SHRINK: u32 = 60;
 
-/// Looks after a change before the next one.
+/// How many looks pass after a change before the next change.
 const LOOKS_TO_SETTLE: u32 = 5;
 
 /// A worker that is this busy, in thousandths of a CPU, has nothing to spare.
@@ -53,7 +53,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Takes note of a look; returns by how many the workers are to change.
+    /// Takes note of a look; returns the change in the number of workers.
     pub(crate) fn look(&mut self, seen: Seen, bounds: Bounds) -> i8 {
         if self.settling > 0 {
             self.settling -= 1;
@@ -107,7 +107,7 @@ mod tests {
         assert!(changes(Seen { workers: 3, ..FULL }, 100).is_empty(), "there are as many as there may be");
     }
 
-    /// The number shrinks late, and neither below the least nor while there is work for all.
+    /// The number shrinks late, and neither below the least number nor while there is work for all workers.
     #[test]
     fn shrinks() {
         assert_eq!(vec![(LOOKS_TO_SHRINK, -1)], changes(CALM, LOOKS_TO_SHRINK));
@@ -116,7 +116,7 @@ mod tests {
         assert!(changes(Seen { busy: 12, ..CALM }, 200).is_empty(), "they wait, in many threads");
     }
 
-    /// Among many workers, those that have never had a request are too many, and no busy worker hides them.
+    /// Among many workers, workers that have never had a request are given up, even if other workers are busy.
     #[test]
     fn many() {
         let of = |workers: usize| Seen { workers, threads: 18 * workers as u64, ..CALM };

@@ -8,8 +8,8 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::workers::cause::Cause;
 
-/// Memory for the lines of dead workers, in bytes for each log, whatever else may wait for it: several workers can
-/// leave 272 KiB each.
+/// The limit of the bytes of dead workers' lines that wait for a log is at least this number: several workers can leave
+/// 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// The counts and lines of all workers that have ended.
@@ -35,8 +35,8 @@ fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
 }
 
 impl EndedWorkers {
-    /// Begins for a server from which no worker is gone. Lines go to these access logs; at most
-    /// `queue_bytes_max` bytes wait for each.
+    /// Begins for a server of which no worker has ended. Lines go to these access logs; at most `queue_bytes_max` bytes
+    /// wait for each.
     pub(crate) fn new(access_logs: Vec<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
@@ -52,7 +52,7 @@ impl EndedWorkers {
         (self.counted, self.deaths) = (counted, deaths);
     }
 
-    /// Adds a worker that is gone, whose board this was.
+    /// Adds a worker that has ended, with the counts and lines on its board.
     pub(crate) fn add(&mut self, cause: Cause, tally: &Tally) {
         let lines = tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;

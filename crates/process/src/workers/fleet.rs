@@ -16,7 +16,7 @@ use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
 use crate::workers::worker_process::{Birth, Measured, Record, State, WorkerProcess};
 
-/// Workers that are wanted at most, and that the settings allow: together with those that drain they have to find a
+/// The most workers that are wanted, and that the settings allow: each of them, and each worker that drains, needs a
 /// row.
 pub(crate) const WORKERS_MAX: usize = 1_024;
 
@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
     pub(crate) generation: u32,
     /// Whether a worker of the newest generation has served.
     pub(crate) is_proven: bool,
-    /// Whether the process that workers are made from is there.
+    /// Whether workers can be made: if they are forked, a prototype has to be ready.
     pub(crate) may_fork: bool,
 }
 
@@ -109,7 +109,7 @@ impl Fleet {
         self.slots.iter().filter(|slot| slot.is_served()).count()
     }
 
-    /// Returns how many workers serve and give signs of life, and how many rows are in use up to the last one.
+    /// Returns how many workers serve and give signs of life, and the number of rows up to the last row in use.
     pub(crate) fn rows(&self) -> (usize, usize) {
         let serves = |worker: &&WorkerProcess| worker.state() == State::Serving && !worker.pulse().is_silent;
         let used = self.workers().map(|worker| worker.row() + 1).max().unwrap_or(0);
@@ -171,7 +171,7 @@ impl Fleet {
         slot.map(|slot| slot.give_up(now_ms)).is_some()
     }
 
-    /// Brings slots back that were given up: a client waits at their sockets all the same, where no worker may listen
+    /// Brings back slots that were given up, because a client waits at their sockets although no worker listens there
     /// any more.
     pub(crate) fn recall(&mut self, number: usize) {
         for _ in 0..number {
@@ -179,8 +179,8 @@ impl Fleet {
         }
     }
 
-    /// Ends the slots that are given up, once no client waits at their sockets: `is_waited_at` says whether one waits
-    /// at the slot at a position. Returns how many slots were removed, from the end.
+    /// Ends the slots that are given up, once no client waits at their sockets: `is_waited_at` says whether a client
+    /// waits at the slot at a position. Returns how many slots were removed, from the end.
     pub(crate) fn retire(
         &mut self,
         is_waited_at: impl Fn(usize) -> bool,
@@ -198,14 +198,15 @@ impl Fleet {
                 worker.retire(graceful_ms, now_ms, out);
             }
         }
-        // The last socket of a group that shares an address must go first, so that the other ones keep their numbers.
+        // The last socket of a group that shares an address must go first, so that the other sockets keep their
+        // numbers.
         let is_gone = |slot: &&Slot| slot.workers().is_empty() && slot.is_over(now_ms);
         let gone = self.slots.iter().rev().take_while(is_gone).count();
         self.slots.truncate(self.slots.len() - gone);
         gone
     }
 
-    /// Starts a worker in the slot at this position, if that is due. The worker counts from now on; see
+    /// Starts a worker in the slot at this position, if that is due. The worker counts as started from now on; see
     /// [`Self::note_not_spawned`].
     pub(crate) fn start(&mut self, at: usize, wanted: Wanted, now_ms: u64) -> Option<Birth> {
         if !self.may_start(at, wanted, now_ms) {
@@ -232,7 +233,7 @@ impl Fleet {
         let starting = || self.slots.iter().any(Slot::is_starting);
         slot.wants_worker(wanted.generation, now_ms)
             && wanted.may_fork
-            // The first worker of a generation shows whether it can serve at all.
+            // The first worker of a generation shows whether the generation can serve at all.
             && (wanted.is_proven || !starting())
             && (self.pace == Pace::All || slot.serving().is_none() || !starting())
     }
@@ -278,7 +279,7 @@ impl Fleet {
         }
     }
 
-    /// Notes that a worker serves: older ones in its slot end. Returns its generation, if the worker was awaited.
+    /// Notes that a worker serves: older workers in its slot end. Returns its generation, if the worker was awaited.
     pub(crate) fn note_ready(&mut self, id: Id, now_ms: u64, out: &mut Vec<Action>) -> Option<u32> {
         let graceful_ms = self.limits.graceful_timeout_ms;
         let again = self.starts > self.first;
@@ -303,7 +304,8 @@ impl Fleet {
         self.workers().find(|worker| worker.id() == id).map(WorkerProcess::generation)
     }
 
-    /// Notes that a worker that ends has served, although it has not said so: its first request can end it before.
+    /// Notes that a worker that ends has served, although it has not said so: its first request can end it before it
+    /// says so.
     pub(crate) fn note_served(&mut self, id: Id, now_ms: u64) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_served(now_ms);
@@ -346,7 +348,7 @@ impl Fleet {
         }
     }
 
-    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns those of a worker.
+    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns the signs of one worker.
     pub(crate) fn hear_pulses(
         &mut self,
         heart: impl Fn(Id) -> Option<Heart>,
@@ -369,7 +371,7 @@ impl Fleet {
         }
     }
 
-    /// Notes that a worker has ended; `exit` is unknown for one that had not said which process it is.
+    /// Notes that a worker has ended; `exit` is unknown for a worker that had not said which process it is.
     pub(crate) fn note_end(
         &mut self,
         id: Id,
@@ -595,7 +597,7 @@ mod tests {
         }
     }
 
-    /// The first worker of a generation shows whether it can serve at all; then all the others start.
+    /// The first worker of a generation shows whether the generation can serve at all; then all other workers start.
     #[test]
     fn starts() {
         for pace in [Pace::All, Pace::One] {
@@ -633,8 +635,8 @@ mod tests {
         assert_eq!(1, game.fleet.starts(), "those that were started");
     }
 
-    /// One crash costs no time, the next ones more and more, and a long life makes up for it; an end that was asked for
-    /// is no crash.
+    /// After one crash the next worker starts at once, after further crashes later and later, and a long life makes up
+    /// for them; an end that was asked for is no crash.
     #[test]
     fn deaths() {
         let crashed = "crashed: worker 1 crashed with SIGSEGV; where Python was stands above";
@@ -670,8 +672,8 @@ mod tests {
         ]);
     }
 
-    /// A reload replaces one worker after the other, or all at once when the first new one serves; old workers go when
-    /// their successors serve, in whatever order.
+    /// A reload replaces one worker after the other, or all at once when the first new worker serves; old workers go
+    /// when their successors serve, in whatever order.
     #[test]
     fn reloads() {
         let ready: &[(Event, &[&str])] = &[
@@ -715,8 +717,8 @@ mod tests {
         ]);
     }
 
-    /// A worker that does not end in time is made to say where it is, and then killed, once each; so is a worker that
-    /// is not ready in time.
+    /// A worker that does not end in time, or is not ready in time, is made to say where it is, once, and is then
+    /// killed, once.
     #[test]
     fn escalation() {
         let mut game = Game::new(Pace::All, 1, &LIMITS);
@@ -756,8 +758,8 @@ mod tests {
         ]);
     }
 
-    /// While a worker is being forked, the process that exists at that moment gets its signals: none, the prototype, or
-    /// the worker; a prototype that does not follow orders is given up.
+    /// While a worker is being forked, the process that exists at that moment gets the worker's signals: no process,
+    /// the process that forks, or the worker itself; a prototype that does not follow orders is given up.
     #[test]
     fn forks() {
         let late = "log: worker 1 (not forked yet) was not ready after 60 s; this is where it is:";
@@ -840,7 +842,7 @@ mod tests {
     }
 
     /// Each limit is a reason of its own, found once; a worker that serves goes on until its successor serves, unless
-    /// it cannot.
+    /// it can no longer answer.
     #[test]
     fn limits() {
         let limits = Limits {
@@ -885,8 +887,8 @@ mod tests {
         ]);
     }
 
-    /// A worker without signs of life is named, is not counted on, and is given up in the end; one that is heard again
-    /// is kept.
+    /// A worker without signs of life is named in the log, does not count as serving, and is given up in the end; a
+    /// worker that is heard again is kept.
     #[test]
     fn silence() {
         let mut game = Game::new(Pace::All, 1, &LIMITS);
@@ -912,8 +914,8 @@ mod tests {
         ]);
     }
 
-    /// Slots that are given up accept for a while, come back while they are wanted again or a client waits there, and
-    /// go the last first.
+    /// Slots that are given up accept for a while, and come back if they are wanted again or a client waits there; the
+    /// last slot is removed first.
     #[test]
     fn fewer_and_more() {
         let mut game = Game::new(Pace::All, 2, &LIMITS);
@@ -949,7 +951,7 @@ mod tests {
         ]);
     }
 
-    /// Another program takes over from this one.
+    /// Another program takes over the slots and workers of this one as they are.
     #[test]
     fn succession() {
         let mut game = Game::new(Pace::All, 2, &LIMITS);

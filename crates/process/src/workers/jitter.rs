@@ -1,6 +1,6 @@
 //! Limits that differ a little from worker to worker: workers that were started together shall not end together.
 
-/// A source of random numbers that are good enough for that: a xorshift generator (Marsaglia 2003).
+/// A source of random numbers that are good enough for such limits: a xorshift generator (Marsaglia 2003).
 #[derive(Debug)]
 pub(crate) struct Jitter(u64);
 
@@ -24,7 +24,7 @@ mod tests {
 
     use super::Jitter;
 
-    /// Each number between the limit and a tenth more comes about as often, whatever the seed.
+    /// All numbers between the limit and a tenth more come about equally often, whatever the seed.
     #[test]
     fn spreads() {
         for seed in [0, 1, 1 << 40, u64::MAX] {

@@ -1,18 +1,18 @@
 //! Limits of a worker, as numbers: its age, requests and memory, and how long each step may take; `worker_process.rs` compares.
 
-/// Signs of life that are expected in the time after which a worker is given up.
+/// How many signs of life are expected within the time after which a silent worker is given up.
 const BEATS: u64 = 30;
 
 /// Signs of life in a row that may be missing before a worker is called silent.
 const MISSED_MAX: u64 = 3;
 
-/// The shortest time between signs of life: each wakes a thread, and each loop.
+/// The shortest time between signs of life: each sign wakes a thread and every loop.
 const BEAT_MS_MIN: u64 = 50;
 
 /// Limits at which a worker is replaced; 0 is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that it may serve, before the jitter.
+    /// Requests that a worker may serve, before the jitter.
     pub requests_max: u64,
     /// How long it may serve, before the jitter.
     pub lifetime_max_ms: u64,
@@ -35,7 +35,7 @@ impl Limits {
         (timeout_ms > 0).then(|| (timeout_ms / BEATS).max(BEAT_MS_MIN))
     }
 
-    /// Returns after which silence a worker is called silent.
+    /// Returns how long a worker gives no sign of life before it is called silent.
     pub(crate) fn silence_ms(&self) -> u64 {
         self.beat_ms().map_or(u64::MAX, |beat_ms| beat_ms * MISSED_MAX)
     }

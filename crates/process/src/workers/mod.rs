@@ -2,12 +2,12 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `fleet`, `slot` | all of them, by the sockets that they serve on |
+//! | `fleet`, `slot` | all workers, by the sockets that they serve on |
 //! | `worker_process` | one worker process: its state, and the limit that it has reached |
-//! | `cause`, `ended_workers`, `unknown_children` | workers that have ended: why, what they have left, and those that nobody knew yet |
+//! | `cause`, `ended_workers`, `unknown_children` | workers that have ended: the causes, the lines that they have left, and workers that were not known yet |
 //! | `demand` | the number of workers, by demand |
 //! | `limits`, `jitter` | the ages, counts, sizes and times at which a worker is replaced, as numbers: `worker_process` compares |
-//! | `backoff`, `pulse` | workers that fail again and again, and those that give no sign of life |
+//! | `backoff`, `pulse` | pauses after repeated failures, and workers that give no sign of life |
 //! | `prototypes` | the prototypes that workers are forked from |
 //! | `action` | orders to the supervisor, as values |
 

@@ -1,5 +1,5 @@
 //! The prototypes that there should be (`--preload`), which workers are forked from: one of the newest generation, and
-//! one of the last generation that has served, while it is needed.
+//! one of the last generation that has served, while that one is needed.
 //!
 //! This module does no I/O: it takes events with their times, and returns actions.
 
@@ -12,7 +12,8 @@ use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
 use crate::workers::worker_process::LAST_WORDS_MS;
 
-/// How long no other prototype is started after the first that could not import the application.
+/// The pause before another prototype is started, after one could not import the application; it doubles with each
+/// failure.
 const PAUSE_MS: u64 = 1_000;
 
 /// A prototype.
@@ -20,10 +21,10 @@ const PAUSE_MS: u64 = 1_000;
 struct Prototype {
     pid: u32,
     generation: u32,
-    /// Whether it has imported the application, and forks.
+    /// Whether the prototype has imported the application, and forks.
     is_ready: bool,
     due_ms: Option<u64>,
-    /// Whether it was not ready in time, or has not forked in time, and was made to say where it is.
+    /// Whether the prototype was not ready or has not forked in time, and was made to say where it is.
     is_doomed: bool,
 }
 
@@ -39,9 +40,9 @@ struct Dismissed {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) generation: u32,
-    /// Whether it had imported the application.
+    /// Whether the prototype had imported the application.
     pub(crate) was_ready: bool,
-    /// How it has ended, in words, unless it was no longer needed.
+    /// How the prototype has ended, in words, unless it was no longer needed.
     pub(crate) words: Option<String>,
 }
 
@@ -103,14 +104,14 @@ impl Prototypes {
         self.all.iter().all(|prototype| prototype.is_ready)
     }
 
-    /// Returns the prototypes that can fork, or those that cannot.
+    /// Returns the prototypes that can fork if `is_ready`, else the prototypes that cannot fork yet.
     pub(crate) fn pids(&self, is_ready: bool) -> impl Iterator<Item = u32> {
         let such = self.all.iter().filter(move |prototype| prototype.is_ready == is_ready);
         such.map(|prototype| prototype.pid)
     }
 
     /// Lets prototypes go that are not needed, and ends late ones. `needed` are the newest generation, and the newest
-    /// that has served, which remains if the other never serves.
+    /// generation that has served, which remains if the newest never serves.
     pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
         let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
@@ -128,7 +129,7 @@ impl Prototypes {
         }
     }
 
-    /// Whether a prototype of this generation is to be started, from which a worker is wanted if `is_wanted`.
+    /// Whether a prototype of this generation is to be started; `is_wanted` says whether a worker is wanted from it.
     pub(crate) fn wants_one(&self, generation: u32, is_wanted: bool, now_ms: u64) -> bool {
         let is_there = self.all.iter().any(|prototype| prototype.generation == generation);
         self.is_used && is_wanted && !is_there && now_ms >= self.not_before_ms
@@ -161,7 +162,7 @@ impl Prototypes {
         }
     }
 
-    /// Notes that a newer version is wanted, for which failures of older ones do not count.
+    /// Notes that a newer version is wanted, for which failures of older versions do not count.
     pub(crate) fn reload(&mut self, now_ms: u64) {
         (self.failures, self.not_before_ms) = (0, now_ms);
     }
@@ -171,8 +172,8 @@ impl Prototypes {
         self.dismiss(|_| true, now_ms, out);
     }
 
-    /// Lets prototypes go. One that still imports has nothing to finish; the others end by themselves, unless threads
-    /// of the application keep them.
+    /// Lets prototypes go. A prototype that still imports is killed at once, because it has nothing to finish. The
+    /// others end by themselves, and are killed only if threads of the application keep them.
     fn dismiss(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64, out: &mut Vec<Action>) {
         for prototype in self.all.extract_if(.., |prototype| which(prototype)) {
             let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
@@ -293,7 +294,7 @@ mod tests {
         }
     }
 
-    /// Each generation that is needed has one prototype; an older one goes when the newer generation has served.
+    /// Each generation that is needed has one prototype; an older prototype goes when the newer generation has served.
     #[test]
     fn generations() {
         plays(&[
@@ -354,8 +355,8 @@ mod tests {
         ]);
     }
 
-    /// A prototype that is too slow, or does not fork, is made to say where it is, and then killed; one that is not
-    /// needed is killed at once while it imports.
+    /// A prototype that is too slow, or does not fork, is made to say where it is, and then killed; a prototype that is
+    /// not needed is killed at once if it still imports.
     #[test]
     fn escalation() {
         let stuck = "log: the prototype (process 1) is not ready; this is where it is:";
@@ -393,7 +394,7 @@ mod tests {
         ]);
     }
 
-    /// The end of a prototype whose generation is over is no news, in whatever order the events come.
+    /// The end of a prototype whose generation is over is not reported, in whatever order the events come.
     #[test]
     fn unneeded() {
         plays(&[
@@ -406,7 +407,7 @@ mod tests {
         ]);
     }
 
-    /// Without forks there is no prototype.
+    /// If workers are not forked, there is no prototype.
     #[test]
     fn unused() {
         let prototypes = Prototypes::new(false, Limits::default());

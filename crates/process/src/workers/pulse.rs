@@ -1,8 +1,9 @@
 //! Workers that give no sign of life: a worker that is stopped, gets no CPU, or hangs.
 //!
-//! Each worker counts on its board while its loops and its interpreter go on (`threads/pulse.rs` in `server`). A worker
-//! that stops counting is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor
-//! starts at once, and the order to finish its requests waits for it, should it go on after all.
+//! Each worker counts up a number on its board while its loops and its interpreter go on (`threads/pulse.rs` in
+//! `server`). A worker whose number stands still is named in the log, and does not count as serving any more. After
+//! `--heartbeat-timeout` it is given up: its successor starts at once, and an order to finish its requests is left on
+//! its line, in case the worker goes on after all.
 
 use adyton_server::pulse::Ailment;
 
@@ -23,12 +24,13 @@ pub(crate) struct Pulse {
     beats: u64,
     /// The time since the last sign.
     pub(crate) silent_ms: u64,
-    /// Whether the worker is not counted on.
+    /// Whether the worker does not count as serving.
     pub(crate) is_silent: bool,
 }
 
 impl Pulse {
-    /// Takes note of the board's number `elapsed_ms` after the last look; returns whether that changes anything.
+    /// Takes note of the board's number `elapsed_ms` after the last look; returns whether the worker has just become
+    /// silent, or has just been heard again.
     pub(crate) fn look(&mut self, beats: u64, elapsed_ms: u64, limits: &Limits) -> bool {
         let has_beaten = std::mem::replace(&mut self.beats, beats) != beats;
         self.silent_ms = if has_beaten { 0 } else { self.silent_ms + elapsed_ms };
@@ -42,7 +44,7 @@ mod tests {
     use super::Pulse;
     use crate::workers::limits::Limits;
 
-    /// A worker is silent after three beats that have not come, and is heard at the next one.
+    /// A worker is silent after three beats have not come, and is heard again at the next beat.
     #[test]
     fn silence() {
         let limits = Limits { heartbeat_timeout_ms: 30_000, ..Limits::default() };

@@ -28,7 +28,7 @@ pub(crate) struct Slot {
     failures: u32,
     /// No worker is started before this time.
     not_before_ms: u64,
-    /// Set when there shall be fewer slots: this one ends when the connections in its sockets are accepted.
+    /// Set when there shall be fewer slots: this slot ends when the connections in its sockets are accepted.
     retires_ms: Option<u64>,
     /// Whether the slot was given up, and is back only for clients that had come to its sockets too late.
     is_recalled: bool,
@@ -89,7 +89,7 @@ impl Slot {
         self.retires_ms.is_some()
     }
 
-    /// Returns when the slot goes; one that is back for a moment goes as if it had been given up now.
+    /// Returns when the slot goes; a slot that is back for a moment goes as if it had been given up now.
     pub(crate) fn retires_ms(&self, now_ms: u64) -> Option<u64> {
         self.retires_ms.or(self.is_recalled.then_some(now_ms))
     }
@@ -119,7 +119,7 @@ impl Slot {
         self.retires_ms.is_some_and(|at_ms| at_ms <= now_ms)
     }
 
-    /// Returns the worker that serves and was not told to stop doing so.
+    /// Returns the worker that serves and was not told to end.
     pub(crate) fn serving(&self) -> Option<&WorkerProcess> {
         self.workers.iter().rev().find(|worker| worker.state() == State::Serving)
     }
@@ -158,15 +158,15 @@ impl Slot {
         self.not_before_ms = not_before_ms;
     }
 
-    /// Notes that a newer version is wanted: a worker of an older one that still starts, and may hang, is not waited
-    /// for.
+    /// Notes that a newer version is wanted: a worker of an older version that still starts, and may hang, is not
+    /// waited for.
     pub(crate) fn reload(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         self.not_before_ms = now_ms;
         for worker in self.workers.iter_mut().filter(|worker| worker.state() == State::Starting) {
             worker.abandon(Reason::other("a newer version is wanted"), out);
         }
-        // The slot's old worker takes connections until then, and the whole reload would wait for it: clients that come
-        // late have the other workers.
+        // If the slot is given up, its old worker takes connections until the slot ends, and the whole reload would
+        // wait for that. So the slot ends now: other workers serve clients that come late.
         self.hurry(now_ms);
     }
 
@@ -192,7 +192,8 @@ mod tests {
     use super::{PROVEN_MS, Slot};
     use crate::workers::backoff::BACKOFF_MS_MAX;
 
-    /// One crash costs no time, a loop of them more and more, and a long life makes up for it.
+    /// After one crash the next worker starts at once, after repeated crashes later and later, and a long life makes up
+    /// for them.
     #[test]
     fn backoff() {
         let mut slot = Slot::new(1);

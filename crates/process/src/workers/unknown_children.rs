@@ -2,7 +2,7 @@
 
 use adyton_sys::child::Exit;
 
-/// Unknown children whose end is remembered.
+/// The most unknown children whose ends are remembered.
 const UNKNOWN_MAX: usize = 64;
 
 /// How long an end is remembered: a worker has said within this time which process it was, or never will.
@@ -30,7 +30,7 @@ impl UnknownChildren {
         self.0.iter().any(|(child, ..)| *child == pid)
     }
 
-    /// Returns how a child has ended that is known now.
+    /// Returns how a child has ended, now that it is known which worker it was.
     pub(crate) fn take(&mut self, pid: u32) -> Option<Exit> {
         let at = self.0.iter().position(|(child, ..)| *child == pid)?;
         Some(self.0.swap_remove(at).1)
@@ -43,7 +43,7 @@ mod tests {
 
     use super::{UNKNOWN_MAX, UNKNOWN_MS, UnknownChildren};
 
-    /// The latest ends are known for a minute, and each is taken once.
+    /// The latest ends are remembered for a minute, and each is taken once.
     #[test]
     fn for_a_moment() {
         let mut unknown_children = UnknownChildren::default();

@@ -13,7 +13,7 @@ use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
 use crate::workers::pulse::{Heart, Pulse};
 
-/// How much longer a worker that does not end in time gets, to say where it is.
+/// How much longer a worker that does not end in time may take to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 
 /// The time that a worker needs to end by itself, beyond the time of its requests.
@@ -31,7 +31,7 @@ pub(crate) enum State {
     Starting,
     Serving,
     Draining,
-    /// The worker was sent the signal that makes it say where it is, or the one that ends it.
+    /// The worker was sent the signal that makes it say where it is, or the signal that ends it.
     Doomed,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Record {
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) drains: bool,
-    /// The worker's row on the board on which all workers count their connections; an older program calls that its
+    /// The worker's row on the board on which all workers count their connections; an older program calls the row a
     /// seat.
     #[serde(alias = "seat")]
     pub(crate) row: usize,
@@ -281,7 +281,8 @@ impl WorkerProcess {
         }
     }
 
-    /// Notes that the worker was told to end from outside. Another one takes its place, as if we had told it.
+    /// Notes that the worker was told to end from outside. Another worker takes its place, as if the supervisor had
+    /// told it to end.
     pub(crate) fn note_leaving(
         &mut self,
         is_told: bool,
@@ -303,7 +304,8 @@ impl WorkerProcess {
         self.drain(Reason::other("a signal told it to"), UNHURRIED, graceful_ms, now_ms, out);
     }
 
-    /// Notes that the worker serves from now on; returns after how long, or nothing if it was not awaited any more.
+    /// Notes that the worker serves from now on; returns how long its start took, or `None` if it was not awaited any
+    /// more.
     pub(crate) fn note_ready(&mut self, now_ms: u64) -> Option<u64> {
         if self.state != State::Starting {
             return None;
@@ -354,7 +356,7 @@ impl WorkerProcess {
         out.push(Action::Drain(self.id, ending));
     }
 
-    /// Kills a worker that starts, and has nothing to finish; or one that has to go at once.
+    /// Kills the worker, because it still starts and has nothing to finish, or because it has to go at once.
     pub(crate) fn abandon(&mut self, why: Reason, out: &mut Vec<Action>) {
         self.told.get_or_insert(why);
         self.hurried = true;
@@ -412,7 +414,8 @@ impl WorkerProcess {
         let why = Reason::Limit { limit };
         self.replace = Some(why.clone());
         if measured.is_stuck {
-            // A stuck worker would take requests that it can no longer answer. They wait for its successor.
+            // A stuck worker would take requests that it can no longer answer. So these requests wait for its
+            // successor.
             self.drain(why, STUCK, limits.graceful_timeout_ms, now_ms, out);
         }
     }
@@ -497,7 +500,7 @@ impl WorkerProcess {
     }
 }
 
-/// Returns what a silent worker suffers from, in words.
+/// Returns the reason of a worker's silence, in words.
 fn in_words(ailment: Ailment) -> &'static str {
     match ailment {
         Ailment::None => "its process is stopped, or gets no CPU",

@@ -52,6 +52,15 @@ impl Named {
         Named { users, groups, access }
     }
 
+    /// The loaded functions with these names.
+    pub(super) fn among(self, functions: &Functions) -> Authorities {
+        let find = |wanted: Option<Wanted>| {
+            let wanted = wanted?;
+            functions.iter().find(|(other, _)| *other == wanted).map(|(_, function)| Arc::clone(function))
+        };
+        Authorities { users: find(self.users), groups: find(self.groups), access: find(self.access) }
+    }
+
     /// All named functions.
     pub(super) fn all(self) -> impl Iterator<Item = Wanted> {
         [self.users, self.groups, self.access].into_iter().flatten()
@@ -86,13 +95,3 @@ impl Wanted {
 
 /// Loaded functions, which guards ask.
 pub(super) type Functions = [(Wanted, Arc<dyn Authority>)];
-
-/// The functions of these settings, out of the loaded ones.
-pub(super) fn authorities(settings: &Settings, functions: &Functions) -> Authorities {
-    let Named { users, groups, access } = Named::of(settings);
-    let find = |wanted: Option<Wanted>| {
-        let wanted = wanted?;
-        functions.iter().find(|(other, _)| *other == wanted).map(|(_, function)| Arc::clone(function))
-    };
-    Authorities { users: find(users), groups: find(groups), access: find(access) }
-}

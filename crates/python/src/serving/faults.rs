@@ -1,35 +1,31 @@
 //! Faults of settings that are well-formed: files, folders, users, logs; all of them at once.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use adyton_cli::{Fault, Settings, SiteAction};
-use adyton_files::CacheRoom;
+use adyton_cli::{Fault, Settings};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_server::AccessLog;
 use adyton_sys::process;
 
-use super::authorities::Named;
 use super::failure::Failure;
-use super::folders::{PAGES_ALONE, check_links};
-use super::guards::Guards;
-use super::scripts::scripts;
+use super::folders::PAGES_ALONE;
+use super::prepared::{Prepared, prepare};
 use super::settings::{
-    each_answered, file_folders, folders, identity, log_destination, of_sites, page, routes_of,
-    served_folders, sites_with_ways, ways_alone,
+    file_folders, folders, identity, log_destination, of_sites, page, sites_with_ways, ways_alone,
 };
 use super::ways::Ways;
 use crate::serving::run::load::is_of_group;
 
-/// Looks for faults in settings, and warns of doubtful ones.
-pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
-    let (faults, guards) = look(settings);
+/// Looks for faults in settings, and warns of doubtful ones. Returns the opened parts, with which a server serves.
+pub(super) fn check_settings(settings: &Settings) -> Result<Prepared, Failure> {
+    let (faults, prepared) = look(settings);
     if !faults.is_empty() {
         return Err(Failure::of(faults));
     }
-    guards.tell_doubts();
+    prepared.guards.tell_doubts();
     tell_doubts(settings);
-    Ok(())
+    Ok(prepared)
 }
 
 /// Warns of doubtful settings, which may be meant as they stand, also if others have been refused.
@@ -68,10 +64,8 @@ pub(crate) fn faults(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
-    let mut faults = Vec::new();
-    let (guards, of_guards) = guards(settings);
-    faults.extend(of_guards);
+fn look(settings: &Settings) -> (Vec<Fault>, Prepared) {
+    let (prepared, mut faults) = prepare(settings);
     if settings.sites.is_none() {
         faults.extend(adyton_cli::mistakes_alone(settings));
         faults.extend(pages_alone(settings));
@@ -79,10 +73,10 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
     let each: Vec<&Settings> = std::iter::once(settings).chain(of_sites(settings)).collect();
     faults.extend(each.iter().flat_map(|of_site| access_log(of_site)));
     faults.extend(formats(settings));
-    faults.extend(each.iter().flat_map(|of_site| pages(of_site)));
+    // Sites may set their own pages in the place of these.
+    faults.extend(pages(settings));
     faults.extend(untrusted(settings));
     faults.extend(users(settings));
-    faults.extend(of_folders(settings));
     // Several tables may get the same fault from one line of the file.
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
@@ -90,19 +84,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
             kept.push(fault);
         }
     }
-    (kept, guards)
-}
-
-/// Guards of all routes, and faults of their files and Python functions.
-fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
-    let base = settings.application.chdir.as_deref().unwrap_or(Path::new("."));
-    let mut guards = Guards::asking(Vec::new());
-    let mut faults = Vec::new();
-    for of_route in each_answered(settings) {
-        faults.extend(Named::of(of_route).all().filter_map(|wanted| wanted.find(base).err()));
-        faults.extend(guards.open(of_route).err().into_iter().flatten());
-    }
-    (guards, faults)
+    (kept, prepared)
 }
 
 /// Faults of the access log of a site.
@@ -149,14 +131,10 @@ fn formats(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// Faults of error pages that cannot be read.
-fn pages(of_site: &Settings) -> Vec<Fault> {
-    let wrong = |(status, file): &(u16, PathBuf)| {
-        let what = page(of_site, *status, file).err()?;
-        let at = of_site.said_at_value("error-pages", &format!("{status}={}", file.display()));
-        Some(Fault { at, what })
-    };
-    of_site.messages.error_pages.iter().filter_map(wrong).collect()
+/// Faults of error pages that cannot be read, in the settings of a server whose sites a file names.
+fn pages(settings: &Settings) -> Vec<Fault> {
+    let all = settings.messages.error_pages.iter().filter(|_| settings.sites.is_some());
+    all.filter_map(|(status, file)| page(settings, *status, file).err()).collect()
 }
 
 /// Error pages that are run: their source text must not be sent.
@@ -224,26 +202,6 @@ fn users(settings: &Settings) -> Vec<Fault> {
     if !is_of_group(settings) {
         let groups = settings.sites.iter().flat_map(|sites| &sites.groups);
         faults.extend(groups.filter_map(|group| fault(&group.settings)));
-    }
-    faults
-}
-
-/// Faults of folders of files and of scripts that cannot be served.
-fn of_folders(settings: &Settings) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    let room = CacheRoom::new(0);
-    if settings.sites.is_none() {
-        faults.extend(check_links(settings).err().map(Fault::from));
-    }
-    for folder in served_folders(settings) {
-        let wrong = folder.open(&room).err();
-        faults.extend(wrong.map(|what| Fault { at: folder.at, what }));
-    }
-    for route in routes_of(settings) {
-        if let SiteAction::Cgi(folder) = &route.action {
-            let wrong = scripts(folder, &route.settings).err().map(Failure::into_sentence);
-            faults.extend(wrong.map(|what| Fault { at: route.said_at("cgi"), what }));
-        }
     }
     faults
 }

@@ -13,8 +13,8 @@ use adyton_import::{FolderLines, Import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, Guard,
-    GuardRules, RunRules, Scheme,
+    App, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, Guard, GuardRules,
+    RunRules, Scheme,
 };
 
 use super::failure::Failure;
@@ -41,8 +41,6 @@ pub(super) struct Beside<'s> {
     pub(super) root: Option<&'s Path>,
     /// The application that serves all pages of these folders.
     pub(super) pages: Option<&'s Arc<dyn App>>,
-    /// Files that the routes of the site run.
-    pub(super) sources: &'s [Sources],
 }
 
 /// A folder of files at the path of a route.
@@ -56,11 +54,14 @@ pub(super) struct RouteFolder<'r> {
     pub(super) settings: &'r Settings,
 }
 
-/// The folders in the folder of a route, with itself; `None` if folders may set nothing.
-pub(super) fn folders(folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Option<Folders>, Failure> {
+/// Lets the folders of a route, which [`speaking`] has opened, have files run and name their indexes, if they may.
+pub(super) fn folders(
+    mut folders: Folders,
+    folder: RouteFolder<'_>,
+    beside: Beside<'_>,
+) -> Result<Folders, Failure> {
     let RouteFolder { place, url, settings, .. } = folder;
-    let Beside { root, pages, sources } = beside;
-    let Some(mut folders) = speaking(folder, sources)? else { return Ok(None) };
+    let Beside { root, pages } = beside;
     if settings.lets_folders_have_pages() {
         let Some(app) = pages else {
             return Err(Failure::Said(PAGES_ALONE.to_owned(), 2));
@@ -72,15 +73,15 @@ pub(super) fn folders(folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Opt
         folders = folders.naming_indexes();
     }
     if !settings.lets_folders_run() {
-        return Ok(Some(folders));
+        return Ok(folders);
     }
     // The folder of a route at `/` is the folder of its site.
     let root = root.or(if prefix_of(url).is_empty() { Some(place) } else { None });
-    Ok(Some(folders.running(programs(place, root, settings)?)))
+    Ok(folders.running(programs(place, root, settings)?))
 }
 
-/// The folders of a route with their settings, like [`folders`], except that no files are run yet. `sources` are files
-/// that routes of the site run.
+/// Opens the folders in the folder of a route, with itself; `None` if folders may set nothing. `sources` are files that
+/// routes of the site run.
 pub(super) fn speaking(folder: RouteFolder<'_>, sources: &[Sources]) -> Result<Option<Folders>, Failure> {
     let RouteFolder { number, place, url, settings } = folder;
     let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
@@ -235,8 +236,7 @@ impl Reader {
         if let Some(guard) = known {
             return Ok(Some(guard));
         }
-        let guard =
-            Guard::open(rules.clone(), Authorities::default()).map_err(|error| format!("auth: {error}"))?;
+        let guard = Guard::open(rules.clone()).map_err(|error| format!("auth: {error}"))?;
         let guard = Arc::new(guard);
         guards.push((rules, Arc::downgrade(&guard)));
         Ok(Some(guard))

@@ -5,40 +5,36 @@ use std::sync::Arc;
 
 use adyton_cli::{Auth, Fault, SaidAt, Settings};
 use adyton_log::{self as log, messages};
-use adyton_server::{Authorities, Authority, Guard, GuardError, GuardRules, Limiter, RateLimit, Scheme};
+use adyton_server::{Guard, GuardError, GuardRules, Limiter, RateLimit, Scheme};
 
-use super::authorities::{Named, Wanted, authorities};
-use super::failure::Failure;
+use super::authorities::{Functions, Named};
 
-/// The guards and limiters of all routes; routes with equal rules share one.
+/// The guards of all routes; routes with equal rules share one.
+#[derive(Default)]
 pub(super) struct Guards {
-    /// Functions that the guards may ask; empty where nothing asks them.
-    functions: Vec<(Wanted, Arc<dyn Authority>)>,
     opened: Vec<Opened>,
-    /// Limiters of the present site.
-    pub(super) limiters: Vec<Arc<Limiter>>,
 }
 
-/// A guard, and the first place in the settings that asks for it.
+/// A guard, by its place among [`Guards`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GuardNumber(pub(super) usize);
+
+/// A guard, and the first settings that ask for it.
 struct Opened {
     rules: GuardRules,
-    guard: Arc<Guard>,
+    guard: Guard,
+    /// The functions that the guard asks.
+    functions: Named,
     at: SaidAt,
 }
 
 impl Guards {
-    /// Makes an empty collection, whose guards ask these functions.
-    pub(super) fn asking(functions: Vec<(Wanted, Arc<dyn Authority>)>) -> Guards {
-        Guards { functions, opened: Vec::new(), limiters: Vec::new() }
-    }
-
-    /// The guard of these settings.
-    pub(super) fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Failure> {
-        self.open(settings).map_err(Failure::of)
-    }
-
-    /// The guard of these settings, like [`Guards::of`], or all faults.
-    pub(super) fn open(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Vec<Fault>> {
+    /// Opens the guard of these settings, unless it is open. `None`: they have none.
+    ///
+    /// # Errors
+    ///
+    /// All faults of the guard's settings and files.
+    pub(super) fn open(&mut self, settings: &Settings) -> Result<Option<GuardNumber>, Vec<Fault>> {
         if settings.access.auth.is_none() && settings.access.allow_python.is_none() {
             return Ok(None);
         }
@@ -48,31 +44,24 @@ impl Guards {
             return Err(vec![Fault { at, what: format!("allow-python: {why}") }]);
         }
         let rules = rules(settings);
-        if let Some(opened) = self.opened.iter().find(|opened| opened.rules == rules) {
-            return Ok(Some(Arc::clone(&opened.guard)));
+        if let Some(number) = self.opened.iter().position(|opened| opened.rules == rules) {
+            return Ok(Some(GuardNumber(number)));
         }
-        let guard = Guard::open(rules.clone(), authorities(settings, &self.functions))
-            .map_err(|error| faults(settings, &rules, &error))?;
-        let guard = Arc::new(guard);
-        let at = settings.said_at("auth");
-        self.opened.push(Opened { rules, guard: Arc::clone(&guard), at });
-        Ok(Some(guard))
+        let guard = Guard::open(rules.clone()).map_err(|error| faults(settings, &rules, &error))?;
+        let (functions, at) = (Named::of(settings), settings.said_at("auth"));
+        self.opened.push(Opened { rules, guard, functions, at });
+        Ok(Some(GuardNumber(self.opened.len() - 1)))
     }
 
-    /// The limiter of these settings, if they have one.
-    pub(super) fn limiter(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
-        let limit = RateLimit { interval_us: settings.access.rate_limit?, burst: settings.access.rate_burst };
-        if let Some(limiter) = self.limiters.iter().find(|other| other.limit() == limit) {
-            return Some(Arc::clone(limiter));
-        }
-        let limiter = Arc::new(Limiter::new(limit));
-        self.limiters.push(Arc::clone(&limiter));
-        Some(limiter)
+    /// Returns the guards by their numbers; they ask these functions, which are loaded.
+    pub(super) fn asking(self, functions: &Functions) -> Vec<Arc<Guard>> {
+        let all = self.opened.into_iter();
+        all.map(|opened| Arc::new(opened.guard.asking(opened.functions.among(functions)))).collect()
     }
 
     /// Warns of passwords that are guessed quickly, and of users that cannot come in.
     pub(super) fn tell_doubts(&self) {
-        for Opened { rules, guard, at } in &self.opened {
+        for Opened { rules, guard, at, .. } in &self.opened {
             for sentence in guard.shut_out(rules) {
                 log::write(&messages::SHUT_OUT, format_args!("{at}auth: {sentence}"));
             }
@@ -87,6 +76,23 @@ impl Guards {
                 );
             }
         }
+    }
+}
+
+/// The limiters of a site; routes with equal limits share one.
+#[derive(Default)]
+pub(super) struct Limiters(Vec<Arc<Limiter>>);
+
+impl Limiters {
+    /// The limiter of these settings, if they have one.
+    pub(super) fn of(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
+        let limit = RateLimit { interval_us: settings.access.rate_limit?, burst: settings.access.rate_burst };
+        if let Some(limiter) = self.0.iter().find(|other| other.limit() == limit) {
+            return Some(Arc::clone(limiter));
+        }
+        let limiter = Arc::new(Limiter::new(limit));
+        self.0.push(Arc::clone(&limiter));
+        Some(limiter)
     }
 }
 
@@ -132,7 +138,7 @@ fn faults(settings: &Settings, rules: &GuardRules, error: &GuardError) -> Vec<Fa
     if is_of_passwords && rules.group_file.is_some() {
         // The error came before the file of groups was read.
         let alone = GuardRules { scheme: Scheme::Anyone, ..rules.clone() };
-        let groups = Guard::open(alone, Authorities::default());
+        let groups = Guard::open(alone);
         all.extend(groups.err().into_iter().flat_map(|error| faults(settings, rules, &error)));
     }
     all

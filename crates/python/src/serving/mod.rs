@@ -9,6 +9,8 @@ mod folders;
 mod groups;
 mod guards;
 mod memory;
+mod plan;
+mod prepared;
 mod run;
 mod scripts;
 mod settings;
@@ -21,7 +23,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_cli::{CaptureOutput, Fault, ProcessCount, Settings};
-use adyton_files::CacheRoom;
 use adyton_log as log;
 use adyton_log::messages;
 use adyton_process::{
@@ -38,6 +39,8 @@ use pyo3::prelude::*;
 use self::authorities::Wanted;
 pub(crate) use self::failure::Failure;
 use self::faults::{check_log, check_settings, faults, tell_doubts, warn_of_root};
+use self::plan::plan;
+use self::prepared::Prepared;
 use self::run::banner::Crowd;
 use self::run::listen::{Listening, OwnFiles};
 pub(crate) use self::run::load::{Application, examine};
@@ -46,7 +49,7 @@ use self::run::reopen::Reopener;
 pub(crate) use self::run::supervise::{Life, supervise};
 use self::run::work::{Ordered, Reach};
 use self::settings::{
-    config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log, plan, programs,
+    config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log, programs,
 };
 use crate::authority::Function;
 use crate::handler::Handler;
@@ -149,12 +152,12 @@ fn descriptions(applications: &[Application]) -> String {
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
     check_log(settings)?;
     open_log(settings)?;
-    check_settings(settings)?;
+    let prepared = check_settings(settings)?;
     check_alone(settings)?;
     capture_output(py, settings, false)?;
     forks::watch().for_good();
     let applications = load::prepare(py, settings, programs(settings))?;
-    serve_opened(py, settings, applications)
+    serve_opened(py, settings, applications, prepared)
 }
 
 /// Serves in the place that a supervisor has given this process.
@@ -278,7 +281,7 @@ fn serve_as(
     let others = Some(Others { sockets: others, share });
     let sockets = Sockets { listening, others, passages };
     let position = Position { sockets, entrances, seal_key, tally, line: Some(line), numbers };
-    serve_at(py, settings, applications, position)
+    serve_at(py, settings, applications, Prepared::of(settings)?, position)
 }
 
 /// Runs the application's hooks of one kind.
@@ -331,12 +334,12 @@ pub(crate) fn serve_application(
 ) -> Result<bool, Failure> {
     check_log(settings)?;
     open_log(settings)?;
-    check_settings(settings)?;
+    let prepared = check_settings(settings)?;
     check_alone(settings)?;
     capture_output(py, settings, true)?;
     load::check_temp_dir(settings)?;
     let _watch = forks::watch();
-    let served = serve_opened(py, settings, applications);
+    let served = serve_opened(py, settings, applications, prepared);
     // The program goes on, and may fork.
     py.detach(log::end_queue);
     served
@@ -347,6 +350,7 @@ fn serve_opened(
     py: Python<'_>,
     settings: &Settings,
     applications: Vec<Application>,
+    prepared: Prepared,
 ) -> Result<bool, Failure> {
     // A listener must not get the number of a standard stream that the application has closed.
     stdio::occupy().map_err(Failure::system)?;
@@ -373,7 +377,7 @@ fn serve_opened(
         line: None,
         numbers: Numbers { number: 1, of: 1, generation: 1 },
     };
-    serve_at(py, settings, applications, position)
+    serve_at(py, settings, applications, prepared, position)
 }
 
 /// The place of a process that serves: its sockets, and its line to the supervisor.
@@ -419,6 +423,7 @@ fn serve_at(
     py: Python<'_>,
     settings: &Settings,
     applications: Vec<Application>,
+    mut prepared: Prepared,
     position: Position,
 ) -> Result<bool, Failure> {
     let Position { sockets, entrances, seal_key, tally, line, numbers } = position;
@@ -434,7 +439,7 @@ fn serve_at(
     let names = names(&sockets.listening[0], entrances);
     let shown: Vec<String> = sockets.listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
-    let parts = parts(settings, sockets, names.len(), &wake)?;
+    let parts = parts(settings, sockets, names.len(), &mut prepared, &wake)?;
     // A worker's supervisor tells it when to open its logs again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
@@ -459,7 +464,7 @@ fn serve_at(
             Made::Function(wanted, function) => functions.push((wanted, function)),
         }
     }
-    let plan = plan(settings, apps, functions)?;
+    let plan = plan(settings, apps, &functions, prepared)?;
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
     let asked = ordered.asked(handlers, leaver);
@@ -505,23 +510,26 @@ fn prepare(
 }
 
 /// The parts of each loop; signals wake the first loop, through `wake`. `addresses`: the number of addresses at which
-/// connections come in.
+/// connections come in. The first loop gets the folders that were prepared.
 fn parts(
     settings: &Settings,
     sockets: Sockets,
     addresses: usize,
+    prepared: &mut Prepared,
     wake: &Arc<Wake>,
 ) -> Result<Vec<Parts>, Failure> {
     let Sockets { listening, others, passages } = sockets;
     let (mut others, share) = others.map(|others| (others.sockets, Arc::new(others.share))).unzip();
-    let cache_room = CacheRoom::new(settings.files.static_cache_bytes_max);
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {
         let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
         listeners.extend(others.take().into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(wake) } else { own };
-        let folders = open_folders(settings, &cache_room)?;
+        let folders = match home {
+            0 => std::mem::take(&mut prepared.folders),
+            _ => open_folders(settings, &prepared.cache_room)?,
+        };
         let again = |one: &Passage| {
             let (name, open) = (Arc::clone(&one.name), one.open.clone());
             one.end.try_clone().map(|end| Passage { end, name, open })

@@ -1,35 +1,28 @@
-//! Turns settings into the loops' configuration, folders, logs and users.
+//! Turns settings into the loops' configuration, folders, logs and users, and tells which sites and routes a process answers.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use adyton_cli::{
     AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, SaidAt, Settings,
     Site as CliSite, SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
-use adyton_compress::{CODINGS, Coding};
-use adyton_files::path::FilePath;
-use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, Sources, mime_type};
+use adyton_compress::CODINGS;
+use adyton_files::{CacheRoom, Compressing, Folder, Options, Sources, mime_type};
 use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::sink::Destination;
-use adyton_route::{Admission, HeadEdits, PathPattern, Routes, When};
-use adyton_server::{
-    AccessLog, Action, App, Authority, BodyMemory, CacheRules, CallLimits, Changes, CompressRules, Config,
-    Fixed, Guard, HandOver, Limiter, Plan, Quota, Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits,
-    StatusPage, Trust,
-};
+use adyton_route::HeadEdits;
+use adyton_server::{BodyMemory, CallLimits, Config, HandOver, Quota, SiteLimits, StatusPage, Trust};
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
 use super::authorities::{Named, Wanted};
 use super::failure::Failure;
-use super::folders::{Beside, RouteFolder, folders as own_folders};
-use super::guards::Guards;
-use super::scripts::{scripts, sources};
+use super::scripts::sources;
 use super::ways::Ways;
 use crate::interpreter::thread_state::has_lock;
 use crate::serving::run::load::{is_of, is_own};
@@ -47,7 +40,7 @@ pub(super) fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
 }
 
 /// Whether this process answers for a site: a process of a group does if the group runs a route of the site.
-fn is_entered(sites: &Sites, site: &CliSite) -> bool {
+pub(super) fn is_entered(sites: &Sites, site: &CliSite) -> bool {
     if !sites.has(site) {
         return false;
     }
@@ -58,7 +51,7 @@ fn is_entered(sites: &Sites, site: &CliSite) -> bool {
 
 /// Whether this process answers the requests of a route, and judges who may send them. A process of a group answers
 /// routes that need no files of others; one of a group with addresses of its own answers all routes of its sites.
-fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
+pub(super) fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
     let of_group = matches!(sites.part, Part::Group(_)) && !sites.is_of_bound_group();
     match &route.action {
         // An application that this process does not run is checked by the process that runs it.
@@ -220,7 +213,7 @@ pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
 
 /// The folders of which applications may have files sent, each once, with the settings that allow it. They are opened
 /// after the served folders.
-fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
+pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let mut found: Vec<(&Path, &Settings)> = Vec::new();
     for how in each_answered(settings) {
         if let Some(folder) = how.answers.x_sendfile.as_deref()
@@ -233,7 +226,7 @@ fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
 }
 
 /// Whether two settings have files of the same folder sent in the same way.
-fn sends_alike(one: &Settings, other: &Settings) -> bool {
+pub(super) fn sends_alike(one: &Settings, other: &Settings) -> bool {
     let way = |settings: &Settings| {
         (
             settings.files.static_symlinks,
@@ -256,6 +249,19 @@ fn without_pages(settings: &Settings) -> Settings {
     settings
 }
 
+/// The rules for compressing files that are sent with these edits.
+fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
+    let codings = match &settings.compression.compress {
+        _ if edits.adds("Cache-Control", "no-transform") => Vec::new(),
+        Compress::Off => Vec::new(),
+        Compress::On => CODINGS.to_vec(),
+        Compress::Only(codings) => codings.clone(),
+    };
+    let (bytes_min, bytes_max) =
+        (settings.compression.compress_bytes_min, settings.compression.compress_file_bytes_max);
+    Compressing { codings, bytes_min, bytes_max }
+}
+
 /// The options of a folder with these settings.
 fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) -> Options {
     Options {
@@ -274,59 +280,13 @@ fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) ->
     }
 }
 
-/// The plan of the server: the sites of a file, or the site of a command line.
-pub(super) fn plan(
-    settings: &Settings,
-    apps: Vec<Arc<dyn App>>,
-    functions: Vec<(Wanted, Arc<dyn Authority>)>,
-) -> Result<Plan, Failure> {
-    let shared = Shared { logs: SharedLogs { opened: Vec::new() }, guards: Guards::asking(functions) };
-    let sites = match &settings.sites {
-        Some(sites) => sites_of_file(settings, sites, apps, shared)?,
-        None => vec![site_of_command_line(settings, apps, shared)?],
-    };
-    Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
-}
-
-/// The things that sites and routes share, each opened once.
-struct Shared {
-    logs: SharedLogs,
-    guards: Guards,
-}
-
-/// The site of a command line: folders by prefix, and the application for all other paths.
-fn site_of_command_line(
-    settings: &Settings,
-    apps: Vec<Arc<dyn App>>,
-    mut shared: Shared,
-) -> Result<Site, Failure> {
-    let around = Around::of(settings, settings, &mut shared.guards)?;
-    let rules = compress_rules(settings);
-    let route = |path: String, action: Action| {
-        let path = PathPattern::Prefix(path.into_bytes().into());
-        (path, cached(compressed(around.route(None, action), rules.as_ref(), settings), settings))
-    };
-    let mut routes: Vec<(PathPattern, Route)> = Vec::new();
-    for (number, (path, place)) in folders(settings).into_iter().enumerate() {
-        let (path, made) = route(path, Action::Files(number));
-        let made = Route { fallback: fallback(settings), ..made };
-        let folder = RouteFolder { number, place: &settings.place(&place), url: &path, settings };
-        let made = speaking(made, folder, Beside::default())?;
-        routes.push((path, made));
-    }
-    routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
-    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), shared.logs.of(settings)?);
-    let site = site.with_pages(pages(settings, &ways_alone(settings))?);
-    Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
-}
-
 /// Each site for which this process answers something, with the files that it runs.
 pub(super) fn sites_with_ways(settings: &Settings) -> impl Iterator<Item = (&CliSite, Ways)> {
     entered(settings).map(|(sites, site)| (site, ways_of(sites, site)))
 }
 
 /// The files that a site runs.
-fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
+pub(super) fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
     Ways::of(sources(sites, site), file_folders(site))
 }
 
@@ -343,20 +303,17 @@ pub(super) fn ways_alone(settings: &Settings) -> Ways {
     Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }
 
-/// Reads a site's error pages, except files that are run.
-fn pages(settings: &Settings, ways: &Ways) -> Result<Vec<StatusPage>, Failure> {
-    let shown = settings.messages.error_pages.iter().filter(|(_, file)| !ways.run(&settings.place(file)));
-    let pages = shown.map(|(status, file)| page(settings, *status, file));
-    pages.map(|page| page.map_err(|why| Failure::Said(why, 2))).collect()
-}
-
 /// Reads the error page for a status.
 ///
 /// # Errors
 ///
-/// A sentence that says why the file is no page.
-pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<StatusPage, String> {
-    let wrong = |why: String| format!("error-pages: {status}={}: {why}", file.display());
+/// The file is no page.
+pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<StatusPage, Fault> {
+    let named = format!("{status}={}", file.display());
+    let wrong = |why: String| Fault {
+        at: settings.said_at_value("error-pages", &named),
+        what: format!("error-pages: {named}: {why}"),
+    };
     let body = fs::read(settings.place(file)).map_err(|error| wrong(error.to_string()))?;
     if body.len() > PAGE_BYTES_MAX {
         return Err(wrong(format!("the page has more than {PAGE_BYTES_MAX} bytes")));
@@ -364,314 +321,7 @@ pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<Stat
     Ok(StatusPage { status, content_type: mime_type(file).into_owned().into(), body: body.into() })
 }
 
-fn sites_of_file(
-    settings: &Settings,
-    file: &Sites,
-    loaded: Vec<Arc<dyn App>>,
-    mut shared: Shared,
-) -> Result<Vec<Site>, Failure> {
-    // Folders have numbers in the order of `open_folders`, applications in that of `load::prepare`.
-    let (mut folders, mut loaded) = (0.., loaded.into_iter());
-    let apps =
-        file.apps.iter().map(|app| if is_own(file, app) { loaded.next() } else { None }).collect::<Vec<_>>();
-    let mut sites = Vec::new();
-    for site in file.sites.iter().filter(|site| file.has(site)) {
-        if !is_entered(file, site) {
-            let everything = (PathPattern::Prefix(Box::default()), home(false).into());
-            let routes = Routes::new(vec![everything]);
-            sites.push(
-                Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling(),
-            );
-            continue;
-        }
-        let (log, pages) = (shared.logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
-        let sources = sources(file, site);
-        // Routes of a site with the same limit count together.
-        shared.guards.limiters.clear();
-        let mut routes = Vec::new();
-        for route in &site.routes {
-            if !is_answered(file, route) {
-                for path in &route.paths {
-                    routes.push((path.clone(), naming(elsewhere(file, route), file, route)));
-                }
-                continue;
-            }
-            let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
-            let around = Around::of(settings, &route.settings, &mut shared.guards)?;
-            for path in &route.paths {
-                let action = action(route, folder, &apps)?;
-                let made = naming(compiled(path, route, action, &around), file, route);
-                let made = timed(made, site, &route.settings, log.as_ref(), &pages);
-                let made = match (&route.action, folder) {
-                    (SiteAction::Files(place), Some(number)) => {
-                        let pages = route.pages.and_then(|app| apps[app].as_ref());
-                        let beside = Beside { root: site.root.as_deref(), pages, sources: &sources };
-                        let (settings, url) = (&route.settings, path);
-                        let place = &settings.place(place);
-                        speaking(made, RouteFolder { number, place, url, settings }, beside)?
-                    }
-                    _ => made,
-                };
-                routes.push((path.clone(), made));
-            }
-        }
-        let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
-        let made = made.with_one_spelling().with_paths(site.ahead.clone());
-        sites.push(made.with_pages(pages));
-    }
-    if sites.is_empty() {
-        // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
-        let log = shared.logs.of(settings)?;
-        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
-    }
-    Ok(sites)
-}
-
-/// A route of files, with the settings of its folders, if they may have some.
-fn speaking(route: Route, folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Route, Failure> {
-    Ok(match own_folders(folder, beside)? {
-        Some(folders) => route.with_folders(folders),
-        None => route,
-    })
-}
-
-/// Forwards a request from a group to the door, which answers or knows who does.
-fn home(is_folder: bool) -> Action {
-    Action::Elsewhere { passage: 0, is_folder }
-}
-
-/// Forwards a request from the door to a group.
-fn away(group: Option<usize>) -> Action {
-    Action::Elsewhere { passage: group.unwrap_or_default(), is_folder: false }
-}
-
-/// A route that another process answers, and judges.
-fn elsewhere(file: &Sites, route: &SiteRoute) -> Route {
-    let action = match (&route.action, file.part) {
-        (SiteAction::Files(_), _) => home(true),
-        (SiteAction::App(number), Part::Whole | Part::Door) => away(file.apps[*number].group),
-        (SiteAction::Cgi(scripts), Part::Whole | Part::Door) => away(scripts.group),
-        _ => home(false),
-    };
-    let when = (route.when != When::default()).then(|| Box::new(route.when.clone()));
-    let made = Route { when, ..action.into() };
-    if route.is_internal { made.internal() } else { made }
-}
-
-/// Settings of a route other than its action.
-struct Around {
-    limiter: Option<Arc<Limiter>>,
-    admission: Admission,
-    guard: Option<Arc<Guard>>,
-    changes: Option<Arc<Changes>>,
-}
-
-impl Around {
-    /// Reads these settings; `all` are those of the server.
-    fn of(all: &Settings, settings: &Settings, guards: &mut Guards) -> Result<Around, Failure> {
-        let changes = Changes {
-            edits: settings.head_edits(),
-            replaces_errors: settings.answers.intercept_errors,
-            sends_on: sends_on(all, settings),
-            ..Changes::default()
-        };
-        Ok(Around {
-            limiter: guards.limiter(settings),
-            admission: settings.admission(),
-            guard: guards.of(settings)?,
-            changes: if changes.is_empty() { None } else { Some(Arc::new(changes)) },
-        })
-    }
-
-    fn route(&self, when: Option<Box<When>>, action: Action) -> Route {
-        let is_open = self.admission.is_open();
-        Route {
-            when,
-            limiter: self.limiter.clone(),
-            admission: if is_open { None } else { Some(Box::new(self.admission.clone())) },
-            guard: self.guard.clone(),
-            changes: self.changes.clone(),
-            ..action.into()
-        }
-    }
-}
-
-/// The places to which applications may send requests on; `all` are the settings of the server.
-fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
-    let sent = settings.answers.x_sendfile.as_deref().and_then(|folder| {
-        let number = sent_folders(all).iter().position(|(_, other)| sends_alike(other, settings))?;
-        let is_served = |route: &&SiteRoute| matches!(route.action, SiteAction::Files(_));
-        let served = folders(all).len() + routes_of(all).filter(is_served).count();
-        let place = settings.place(folder);
-        let absolute = std::path::absolute(&place).unwrap_or(place);
-        let mut places = vec![absolute.clone()];
-        places.extend(absolute.canonicalize().ok().filter(|place| *place != absolute));
-        let places = places.into_iter().map(|place| {
-            place
-                .as_os_str()
-                .as_encoded_bytes()
-                .trim_ascii_end()
-                .strip_suffix(b"/")
-                .unwrap_or(place.as_os_str().as_encoded_bytes())
-                .into()
-        });
-        Some(SentFolder { number: served + number, places: places.collect() })
-    });
-    let routes = settings.answers.internal_redirects;
-    (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
-}
-
-/// The action that answers the requests of a route.
-fn action(
-    route: &SiteRoute,
-    folder: Option<usize>,
-    apps: &[Option<Arc<dyn App>>],
-) -> Result<Action, Failure> {
-    Ok(match &route.action {
-        SiteAction::App(number) => match &apps[*number] {
-            Some(app) => Action::App(Arc::clone(app)),
-            None => Action::Page(ErrorPage::new(500, "The application of this route was not loaded.")),
-        },
-        SiteAction::Files(_) => Action::Files(folder.unwrap_or_default()),
-        SiteAction::Cgi(folder) => Action::Cgi(scripts(folder, &route.settings)?),
-        SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
-        SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),
-        SiteAction::Text { status, content_type, body } => Action::Fixed(Fixed {
-            status: *status,
-            content_type: content_type.as_str().into(),
-            body: body.as_bytes().into(),
-        }),
-    })
-}
-
-/// A route in the form of the loops.
-fn compiled(path: &PathPattern, route: &SiteRoute, action: Action, around: &Around) -> Route {
-    let when = if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) };
-    let made = around.route(when, action);
-    let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
-    let made = if route.is_internal { made.internal() } else { made };
-    let rules = compress_rules(&route.settings);
-    cached(compressed(made, rules.as_ref(), &route.settings), &route.settings)
-}
-
-/// Names the file that a route answers with in the place of others.
-fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
-    match &said.action {
-        SiteAction::Files(_) => Route { fallback: fallback(&said.settings), ..route },
-        SiteAction::App(number) => match &file.apps[*number].target {
-            Target::Scripts(scripts) => {
-                Route { scripts_index: Some(scripts.index.as_bytes().into()), ..route }
-            }
-            _ => route,
-        },
-        _ => route,
-    }
-}
-
-/// The path, within its folder, of the file that answers for absent ones.
-fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
-    let page = settings.files.static_fallback.as_ref()?.replace('%', "%25");
-    FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
-}
-
-/// Gives a route the time limits of its own settings, if those of its site differ.
-fn timed(
-    route: Route,
-    site: &CliSite,
-    of_route: &Settings,
-    log: Option<&SharedLog>,
-    pages: &[StatusPage],
-) -> Route {
-    let of_site = limits(&site.settings);
-    let limits = SiteLimits { call: limits(of_route).call, ..of_site };
-    if limits == of_site {
-        return route;
-    }
-    route.timed(&site.hosts, limits, log.cloned(), pages.to_vec())
-}
-
-/// The rules for compressing files that are sent with these edits.
-fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
-    let codings = match &settings.compression.compress {
-        _ if edits.adds("Cache-Control", "no-transform") => Vec::new(),
-        Compress::Off => Vec::new(),
-        Compress::On => CODINGS.to_vec(),
-        Compress::Only(codings) => codings.clone(),
-    };
-    let (bytes_min, bytes_max) =
-        (settings.compression.compress_bytes_min, settings.compression.compress_file_bytes_max);
-    Compressing { codings, bytes_min, bytes_max }
-}
-
-/// The rules for compressing answers of applications, if they are compressed.
-fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
-    let codings = match &settings.compression.compress {
-        Compress::Off => return None,
-        Compress::On => vec![Coding::Zstd, Coding::Br, Coding::Gzip],
-        Compress::Only(codings) => codings.clone(),
-    };
-    let (bytes_min, with_cookies) =
-        (settings.compression.compress_bytes_min, settings.compression.compress_cookies);
-    Some(Arc::new(CompressRules { codings, bytes_min, with_cookies }))
-}
-
-/// Has the answers of a route compressed by these rules, if something is run for it.
-fn compressed(route: Route, rules: Option<&Arc<CompressRules>>, settings: &Settings) -> Route {
-    match rules.filter(|_| runs_something(&route.action, settings)) {
-        Some(rules) => route.compressing(Arc::clone(rules)),
-        None => route,
-    }
-}
-
-/// Has the answers of a route cached by these settings, if something is run for it. Answers to authenticated clients
-/// are never cached.
-fn cached(route: Route, settings: &Settings) -> Route {
-    let is_kept = runs_something(&route.action, settings) && route.guard.is_none();
-    match settings.caching.cache_ms.filter(|_| is_kept) {
-        Some(fresh_ms) => {
-            route.caching(CacheRules { fresh_ms, with_cookies: settings.caching.cache_cookies })
-        }
-        None => route,
-    }
-}
-
-/// Whether an application or a program answers for a route, or may do so for some paths of its folder.
-fn runs_something(action: &Action, settings: &Settings) -> bool {
-    match action {
-        Action::App(_) | Action::Cgi(_) => true,
-        Action::Files(_) => settings.lets_folders_run() || settings.lets_folders_have_pages(),
-        _ => false,
-    }
-}
-
-/// The access logs, each opened once and shared by its sites.
-struct SharedLogs {
-    opened: Vec<(Destination, String, SharedLog)>,
-}
-
-impl SharedLogs {
-    /// The log of these settings.
-    fn of(&mut self, settings: &Settings) -> Result<Option<SharedLog>, Failure> {
-        let Some(destination) = &settings.logging.access_log else { return Ok(None) };
-        let destination = log_destination(settings, destination);
-        let format = settings.logging.access_log_format.atoms().unwrap_or("json");
-        let mut opened = self.opened.iter().filter(|(other, _, _)| *other == destination);
-        if let Some((_, other, log)) = opened.next() {
-            if other != format {
-                let what = format!("access-log-format: two sites write {destination} in different formats");
-                return Err(Failure::Said(what, 2));
-            }
-            return Ok(Some(Arc::clone(log)));
-        }
-        let log = AccessLog::open(&destination, format, log_queue_bytes_max(settings))
-            .map_err(|error| Failure::Said(error.to_string(), 2))?;
-        let log = Arc::new(Mutex::new(log));
-        self.opened.push((destination, format.to_owned(), Arc::clone(&log)));
-        Ok(Some(log))
-    }
-}
-
-fn limits(settings: &Settings) -> SiteLimits {
+pub(super) fn limits(settings: &Settings) -> SiteLimits {
     SiteLimits {
         body_bytes_max: settings.messages.body_bytes_max,
         body_idle_timeout_ms: settings.timeouts.body_idle_timeout_ms,

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) fn write(out: &mut Vec<u8>, peer: SocketAddr) {
     match peer.ip().to_canonical() {
         IpAddr::V4(address) => {
-            // Four times faster than its `Display`.
+            // Four times faster than `Display` of `Ipv4Addr`.
             let mut digits = itoa::Buffer::new();
             for (i, octet) in address.octets().into_iter().enumerate() {
                 if i > 0 {

@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// Reads `format`, which ends in a line feed from here on.
+/// Reads `format`; the steps end with a line feed.
 fn read_steps(format: &str) -> Result<Vec<FormatStep>, String> {
     if format.len() > FORMAT_BYTES_MAX {
         return Err(format!("the access log format is longer than {FORMAT_BYTES_MAX} bytes"));
@@ -163,7 +163,7 @@ fn read_escape(behind: &str) -> Result<(FormatStep, usize), String> {
 /// Atoms that [`read_atom`] knows, for the message about an unknown one.
 const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %{group}P %v %L %{Name}i %%";
 
-/// The common log format of NCSA httpd and everything since.
+/// The common log format, which began with NCSA httpd.
 const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#;
 

@@ -54,7 +54,7 @@ impl<'r> Record<'r> {
         self.request.map(Request::method_name)
     }
 
-    /// The path as it was sent, or the `/` that an absolute-form without one means.
+    /// The path as it was sent; `/` for a target in absolute-form that has no path.
     pub(super) fn path(&self) -> Option<&'r [u8]> {
         let request = self.request?;
         match request.path() {
@@ -65,7 +65,7 @@ impl<'r> Record<'r> {
         }
     }
 
-    /// The query; empty if there is only its `?`.
+    /// The query; empty if only a `?` was sent.
     pub(super) fn query(&self) -> Option<&'r [u8]> {
         let request = self.request?;
         let head = request.head();
@@ -81,7 +81,7 @@ impl<'r> Record<'r> {
     }
 }
 
-/// Returns the request line as it was sent; of a refused request, the beginning of its first line.
+/// Returns the request line as it was sent; for a refused request, the beginning of its first line.
 fn request_line<'r>(record: &Record<'r>) -> Option<&'r [u8]> {
     let Some(request) = record.request else {
         let start = &record.refused[..record.refused.len().min(REFUSED_BYTES_MAX)];

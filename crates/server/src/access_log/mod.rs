@@ -2,8 +2,8 @@
 //!
 //! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's
 //! own thread when it is full or half a second old. A line therefore costs a fraction of a microsecond, and no request
-//! waits for the log. Lines that are not written yet are on the board, too, from where the supervisor writes them when
-//! the process has died (`board/crash_record.rs`).
+//! waits for the log. Lines that are not written yet are also on the board: if the process dies, the supervisor writes
+//! them from there (`board/crash_record.rs`).
 
 mod client;
 mod format;
@@ -29,7 +29,7 @@ use format::Format;
 pub struct AccessLog {
     format: Format,
     stamp: Stamp,
-    /// Whole lines that the thread does not have yet.
+    /// Whole lines that were not given to the log's thread yet.
     held: Vec<u8>,
     /// The first tick that saw the oldest of the held lines.
     held_since_ms: Option<u64>,
@@ -38,7 +38,7 @@ pub struct AccessLog {
     key: u64,
     /// Pages of the board, on which its lines outlive this process.
     pages: Option<PagesOfLog>,
-    /// The page that has the held lines, if one was free.
+    /// The page of the board with a copy of the held lines, if a page was free.
     page: Option<Page>,
 }
 
@@ -66,7 +66,7 @@ impl AccessLog {
     ///
     /// # Errors
     ///
-    /// The format is wrong, or the file cannot be opened, or there can be no thread for it.
+    /// The format is wrong, the file cannot be opened, or the log's thread cannot be started.
     pub fn open(target: &Destination, format: &str, queue_bytes_max: usize) -> Result<Self, AccessLogError> {
         let format = Format::read(format).map_err(AccessLogError::Format)?;
         let journal = Journal::access(target, queue_bytes_max)
@@ -83,8 +83,7 @@ impl AccessLog {
         })
     }
 
-    /// Notes lines that are not written yet in `pages`, too, and counts lost lines in `lost`. Only the first call has
-    /// an effect.
+    /// Notes unwritten lines in `pages`, too, and counts lost lines in `lost`. Only the first call has an effect.
     pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;
@@ -125,7 +124,7 @@ impl AccessLog {
         }
     }
 
-    /// Begins another page with the line from `start` on.
+    /// Gives the held lines before `start` to the thread, and begins another page with the line from `start` on.
     #[cold]
     fn turn_page(&mut self, start: usize) {
         let line = self.held.split_off(start);
@@ -137,8 +136,8 @@ impl AccessLog {
         }
     }
 
-    /// Tells the time, once per wait of the loop, and writes lines that have waited long enough. Returns in how many
-    /// milliseconds the next call is due; `None` when no line is held back.
+    /// Tells the log the time, once per wait of the loop, and gives lines that were held long enough to the thread.
+    /// Returns in how many milliseconds the next call is due; `None` when no line is held back.
     pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
         if self.held.is_empty() {
             return None;
@@ -162,7 +161,7 @@ impl AccessLog {
         self.page = self.pages.as_ref().and_then(PagesOfLog::take);
         let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
         self.held = spare;
-        // One line of escaped garbage can be longer than all others together.
+        // One line of escaped garbage can be longer than all other lines together.
         self.held.shrink_to(LINES_BYTES_MAX);
         self.held.reserve(LINES_BYTES_MAX);
         self.held_since_ms = None;
@@ -181,7 +180,7 @@ impl Drop for AccessLog {
     }
 }
 
-/// Why there is no access log.
+/// The reason why there is no access log.
 #[derive(Debug)]
 pub enum AccessLogError {
     /// The format is wrong; the sentence says how.

@@ -276,7 +276,8 @@ fn standard_output_is_a_log() {
     assert!(AccessLog::open(&Destination::Standard, "json", QUEUE_BYTES_MAX).is_ok());
 }
 
-/// A full disk stops nothing and the buffer does not grow; each lost line is counted where other processes see it.
+/// A full disk does not stop the server, and the buffer does not grow; each lost line is counted where other processes
+/// see it.
 #[test]
 fn lines_are_lost_when_nothing_takes_them() {
     let board =
@@ -297,7 +298,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert!(crate::board::crash_record::lines(&board.cells()[1..]).is_empty());
 }
 
-/// A log that the next plan has, too, keeps the lines that it has noted on the board and not written yet.
+/// A log that the next plan also has keeps its unwritten lines on the board.
 #[test]
 fn lines_stay_noted() {
     let board =

@@ -18,28 +18,28 @@ use crate::client::outbox::Outbox;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
-    /// The way to the client. `None` while other threads may reach it, because the application has the thread, and
-    /// between two requests.
+    /// The way to the client. `None` between two requests, and while the application has the thread: other threads may
+    /// use the outbox meanwhile.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// The body that the application reads live, until the answer ends.
     pub(crate) live: Option<Arc<Mutex<Live>>>,
     pub(crate) asked: Asked,
     pub(crate) id: RequestId,
-    /// The field that tells the client the id, if it is told.
+    /// The header line that tells the client the request's id; empty if the client is not told.
     pub(crate) lines: Box<[u8]>,
-    /// Changes that its route makes to it.
+    /// Changes that the request's route makes to the answer.
     pub(crate) changes: Option<Arc<Changes>>,
     /// The request's way to another target, if it was sent on or rewritten.
     pub(crate) onward: Option<Box<Onward>>,
-    /// How its body may be compressed; looked at only if there are edits.
+    /// The way in which the body may be compressed; looked at only if there are edits.
     pub(crate) compress: Option<Wanted>,
-    /// The cache's interest in it; looked at only if there are edits.
+    /// The cache's plans for the answer; looked at only if there are edits.
     pub(crate) keeping: Option<Box<Keeping>>,
     /// The coder that its body passes through; looked at only if the body is sent in chunks.
     pub(crate) coder: Option<Box<Coder>>,
-    /// The client that has asked, if more is known of it than the other end of the connection.
+    /// The sender of the request, if more is known of it than the address at the other end of the connection.
     pub(crate) asker: Option<Box<Asker>>,
-    /// The row of the board that counts it by its path.
+    /// The row of the board that counts the request by its path.
     pub(crate) row: u8,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
@@ -75,13 +75,13 @@ impl Answer {
         }
     }
 
-    /// Begins the answer to a request that has its name.
+    /// Begins the answer to the request with this id.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
         (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
-        // The cache may have wanted an earlier answer that was never given; this one cannot stand in for it. Nor is it
-        // compressed for the client of an earlier one.
+        // The cache may have wanted to keep an earlier answer, which was never given: the present answer must not be
+        // kept in its place. Neither must it be compressed in a coding that only an earlier client accepts.
         self.keeping = None;
         if self.compress.is_some() {
             self.compress = None;
@@ -94,14 +94,14 @@ impl Answer {
         self.onward.as_ref().is_some_and(|onward| onward.to.is_some())
     }
 
-    /// The client's address, as far as it is known. Behind a trusted proxy it is the one that the proxy tells, and its
-    /// port may be 0.
+    /// The client's address, if it is known. Behind a trusted proxy it is the address that the proxy tells, whose port
+    /// may be 0.
     #[inline]
     pub(crate) fn client(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
         self.asker.as_ref().and_then(|asker| asker.client).or(peer)
     }
 
-    /// The way to the client, where no other thread can have it.
+    /// Returns the way to the client. To be called only while no other thread can have the outbox.
     pub(crate) fn outbox(&mut self) -> &mut Outbox {
         let Some(outbox) = &mut self.outbox else { unreachable!("nobody else has it now") };
         outbox
@@ -118,7 +118,7 @@ impl Answer {
         self.framed = Some(framed);
     }
 
-    /// Has the body pass through a coder, instead of being sent as `commit` was told.
+    /// Has the body pass through a coder and be sent in chunks, whatever framing `commit` was given.
     pub(crate) fn code(&mut self, coder: Box<Coder>) {
         if let Some(framed) = &mut self.framed {
             framed.framing = BodyFraming::Chunked;
@@ -137,7 +137,7 @@ impl Answer {
         self.framed.is_some_and(|framed| framed.keep_alive)
     }
 
-    /// Whether the client must not take what it has for a whole answer.
+    /// Whether the answer ends early, so that the client must not take its part for the whole.
     pub(crate) fn is_cut(&self) -> bool {
         self.aborted || self.left > 0
     }

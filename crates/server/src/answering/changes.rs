@@ -10,17 +10,16 @@ use crate::site::terms::StatusPage;
 pub struct Changes {
     /// Edits of the header fields of all its answers.
     pub edits: HeadEdits,
-    /// Whether the site's error pages replace answers of its application with the same status.
+    /// Whether an answer of the route's application is replaced by the site's error page for the answer's status.
     pub replaces_errors: bool,
     /// Targets to which its application may send requests on.
     pub sends_on: Option<SendsOn>,
-    /// Header lines of an application's answer that stay in the answer of the target to which it has sent the request
-    /// on.
+    /// Header lines of an application that has sent the request on: they are put into the answer of the target.
     pub kept: Vec<u8>,
 }
 
 impl Changes {
-    /// Whether there are none.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }
@@ -36,8 +35,8 @@ impl Changes {
     }
 }
 
-/// Puts lines into the head that begins at `start` of `out`, replacing lines of the same names. Lines about a body are
-/// put there only if the body is the one that they were written for.
+/// Puts lines into the head that begins at `start` of `out`; they replace lines of equal names. Lines about a body are
+/// put there only if they were written for the body behind this head.
 fn keep(out: &mut Vec<u8>, start: usize, kept: &[u8]) {
     let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else { return };
     let own = &out[start..end];
@@ -65,9 +64,9 @@ fn name_of(line: &[u8]) -> &[u8] {
     line.split(|&byte| byte == b':').next().unwrap_or_default()
 }
 
-/// Puts a page behind the head that begins at `start` of `out`, in the place of the body that the head announces.
-/// Fields about that body are left out (RFC 9110 section 8); others, such as `Set-Cookie` and `Retry-After`, stay.
-/// `is_head`: the client wants no body.
+/// Puts `page` in the place of the body that is announced by the head at `start` of `out`. Fields about that body are
+/// left out (RFC 9110 section 8); other fields, such as `Set-Cookie` and `Retry-After`, stay. `is_head`: the client
+/// wants no body.
 pub(crate) fn stand_in(out: &mut Vec<u8>, start: usize, page: &StatusPage, is_head: bool) {
     let lines = out[start..].split_inclusive(|&byte| byte == b'\n').take_while(|line| *line != b"\r\n");
     let mut head: Vec<u8> = Vec::with_capacity(out.len() - start);

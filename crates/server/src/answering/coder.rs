@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Returns how a body may be compressed by these rules for the client of a request.
+    /// Returns how these rules allow a body to be compressed for the client of a request.
     pub(crate) fn by(request: Request<'_>, rules: &Arc<Rules>) -> Wanted {
         let lines: Vec<&[u8]> = request.all(Known::AcceptEncoding).collect();
         Wanted { rules: Arc::clone(rules), accepted: rules.accepted(&lines) }
@@ -27,15 +27,16 @@ impl Wanted {
 /// A coder that a body passes through.
 pub(crate) struct Coder {
     pub(crate) work: Work,
-    /// Whether the application has promised a length, of which `left` of the answer has still to come.
+    /// Whether the application has promised a length. If so, the answer's `left` counts the promised bytes still to
+    /// come.
     pub(crate) has_promise: bool,
-    /// Bytes of the application that may be in the encoder.
+    /// Bytes that the application has given, and that may be in the encoder.
     pub(crate) unflushed: usize,
-    /// Bytes of the application since other connections had their turn.
+    /// Bytes that the application has given since other connections had their turn.
     pub(crate) turn_bytes: u64,
     /// Gathers the body for the cache, as it is sent.
     pub(crate) gather: Option<Box<Gather>>,
-    /// The coder's share of the memory for all of them.
+    /// The coder's share of the memory for all coders.
     _share: Option<Share>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// The `Date` field (RFC 9110 section 6.6.1) for this second.
+/// Returns the value of the `Date` field (RFC 9110 section 6.6.1) for this second.
 pub(crate) fn date_now() -> [u8; 29] {
     httpdate::fmt_http_date(SystemTime::now()).as_bytes().try_into().unwrap_or([b' '; 29])
 }

@@ -1,7 +1,7 @@
-//! Calls of the application that a loop wants made, as values.
+//! Errands: values that say which call of the application a loop wants.
 //!
-//! The loop itself never calls the application: it returns an errand, and the thread that drives it runs that errand,
-//! or another thread does.
+//! The loop itself never calls the application: it returns an errand, which is run by the thread that drives the loop,
+//! or by another thread.
 
 use adyton_log::request::RequestId;
 
@@ -10,11 +10,10 @@ use crate::answering::later::Made;
 use crate::answering::outcome::Stream;
 use crate::site::limits::CallLimits;
 
-/// The wait after which a request is worth a look at whether its client is still there at all.
+/// Wait of a request after which it is worth a system call to see whether the client is still connected.
 pub(crate) const LOOK_AT_CLIENT_MS: u64 = 5;
 
-/// The wait after which a request is worth a look at whether its client still listens: a client that has ended its own
-/// side is taken for gone.
+/// Wait of a request after which a client that has shut down its sending side is taken for gone, too.
 pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
 
 /// Something that only the application can do.
@@ -54,10 +53,10 @@ impl Errand {
 /// An errand for any thread.
 pub(crate) struct Job {
     pub(crate) errand: Errand,
-    /// The loop that it came from.
+    /// The number of the loop that the errand came from.
     pub(crate) home: usize,
     /// Whether its endpoint is not known to be slow.
     pub(crate) is_quick: bool,
-    /// When it began to wait, in ms of the monotonic clock.
+    /// The time at which the errand began to wait, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
 }

@@ -21,17 +21,17 @@ pub(crate) struct Exchange {
     /// When the request came, in us of the monotonic clock.
     pub(crate) started_us: u64,
     pub(crate) request: RequestBytes,
-    /// The site and the number of its route whose application is asked; `None` as long as none was.
+    /// The site of the application that is asked, and the number of its route; `None` until an application is asked.
     pub(crate) site: Option<Arc<Site>>,
     pub(crate) route: usize,
     pub(crate) answer: Answer,
-    /// Bytes received behind the request, if the thread that has them had to leave them to the loop.
+    /// Bytes received behind the request, which a thread without the loop leaves to the loop.
     pub(crate) rest: Vec<u8>,
-    /// The request's head, for the access log, where the answer ends later than the call.
+    /// The request's head, for the access log, if the answer ends later than the call.
     pub(crate) head: Vec<u8>,
-    /// The verdict on its credentials, if they were looked at before.
+    /// The verdict on the request's credentials, if they were checked before.
     pub(crate) verdict: Option<Box<Verdict>>,
-    /// Whether the client is not known to have sent anything else: once answered, it can only send the next request.
+    /// Whether nothing that the client has sent is left to read: after the answer, only its next request can come.
     pub(crate) is_last: bool,
 }
 
@@ -53,8 +53,8 @@ impl Exchange {
         })
     }
 
-    /// Notes the route whose application is to be asked. The site is not cloned if it is noted already: its reference
-    /// count would have all threads write to one place.
+    /// Notes the route whose application is to be asked. A site that is noted already is not cloned again: each clone
+    /// writes to the reference count, a place in memory that all threads share.
     pub(crate) fn take_route(&mut self, site: &Arc<Site>, route: usize) {
         if self.site.as_ref().is_none_or(|before| !Arc::ptr_eq(before, site)) {
             self.site = Some(Arc::clone(site));
@@ -68,14 +68,14 @@ impl Exchange {
         Some(Box::new(Verdict { guard: guard?, outcome: Ok(Some(user?)), of: None, before: None }))
     }
 
-    /// Drops the request's bytes: the answer needs them no more.
+    /// Drops the request's bytes: the answer no longer needs them.
     pub(crate) fn forget_request(&mut self) {
         if !matches!(self.request, RequestBytes::Lent { .. }) {
             self.take_request();
         }
     }
 
-    /// Takes the request's bytes, which the exchange has no more from now on.
+    /// Takes the request's bytes out of the exchange.
     pub(crate) fn take_request(&mut self) -> RequestBytes {
         let nothing = RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
         std::mem::replace(&mut self.request, nothing)
@@ -83,7 +83,7 @@ impl Exchange {
 
     /// Makes the exchange free for the next request.
     pub(crate) fn clear(&mut self) {
-        debug_assert!(self.answer.outbox.is_none(), "it is with the connection");
+        debug_assert!(self.answer.outbox.is_none(), "the outbox is with the connection");
         self.forget_request();
         self.answer.live = None;
         self.answer.onward = None;
@@ -118,7 +118,7 @@ impl Exchange {
         Some(&buffer[end..filled])
     }
 
-    /// Whether the answer is whole and sent, and its connection waits for nothing but the next request, which makes an
+    /// Whether the answer is whole and sent, and its connection only waits for the next request, whose arrival makes an
     /// event.
     pub(crate) fn is_answered(&self) -> bool {
         let Some(outbox) = &self.answer.outbox else { return false };

@@ -40,8 +40,8 @@ pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
 
 impl Ticket {
     /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and
-    /// [`crate::Host::detach`]; its outcome counts as that of a call. If no client waits for the answer any more,
-    /// `answer` is dropped on this thread.
+    /// [`crate::Host::detach`]; its outcome counts like the outcome of a call. If no client waits for the answer any
+    /// more, `answer` is dropped on this thread.
     pub fn redeem(self, answer: impl FnOnce(&mut Reply<'_>) -> Outcome + Send + 'static) {
         self.fulfil(Box::new(answer));
     }
@@ -89,7 +89,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let state = std::mem::replace(&mut *lock(&self.0), TicketState::Closed);
-        // An answer has objects of its own, which are dropped without the lock.
+        // An answer owns objects of the application, which must not be dropped under the lock.
         drop(state);
     }
 }

@@ -1,4 +1,5 @@
-//! Checks that a request has passed at a route, and need not pass again at another one that answers in its place.
+//! Checks that a request has passed at a route, and need not pass again at another route that answers in the place of
+//! the first.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use crate::site::limiter::Limiter;
 /// Checks that a request has passed on its way into a route.
 #[derive(Debug)]
 pub(crate) struct Met {
-    /// The number of the guard that has let it in, if one was asked whose verdict holds for other paths, too.
+    /// The number of the guard that has let the request in, if that guard's verdict holds for other paths, too.
     pub(crate) guard: Option<u64>,
     /// The limiter that has counted it.
     pub(crate) limiter: Option<Arc<Limiter>>,

@@ -15,15 +15,15 @@ use crate::answering::met::Met;
 pub struct SendsOn {
     /// To files beneath this folder, with the field `X-Sendfile`.
     pub files: Option<SentFolder>,
-    /// To other routes of its site, with `X-Accel-Redirect`, or with `Location` and the status 200, as a script of CGI
-    /// says it (RFC 3875 section 6.2.2).
+    /// To other routes of its site, with `X-Accel-Redirect`, or with `Location` and the status 200, as CGI scripts do
+    /// (RFC 3875 section 6.2.2).
     pub routes: bool,
 }
 
 /// A folder whose files an application may have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentFolder {
-    /// Its number among those of [`crate::Parts`].
+    /// Its number among the folders of [`crate::Parts`].
     pub number: usize,
     /// The absolute paths by which the application may name it, without a slash at their ends.
     pub places: Vec<Box<[u8]>>,
@@ -32,21 +32,22 @@ pub struct SentFolder {
 /// A request on its way to the target that answers it in the place of an application or a script.
 #[derive(Debug)]
 pub(crate) struct Onward {
-    /// The target to which it is sent next; `None` once it is there.
+    /// The target to which the request is sent next; `None` once the request has reached it.
     pub(crate) to: Option<To>,
-    /// The fields of the application's answer that stay, as lines.
+    /// The header lines of the application's answer that stay.
     pub(crate) kept: Vec<u8>,
     /// Changes that the application's route makes to its answers.
     pub(crate) changes: Arc<Changes>,
-    /// Whether it is a request like any other for its new path: a script has sent it on (RFC 3875 section 6.2.2).
+    /// Whether the new path is served as if the client had asked for it, as after a script's `Location` (RFC 3875
+    /// section 6.2.2).
     pub(crate) is_plain: bool,
-    /// How often it was sent on; 0 if only its path was changed.
+    /// How often the request was sent on; 0 if only its path was changed.
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
-    /// How often a file of another path was to answer it.
+    /// How often a file of another path was named to answer the request.
     pub(crate) named: u8,
-    /// Checks that it has passed on its way there.
+    /// Checks that the request has passed on its way to the target.
     pub(crate) met: Option<Met>,
 }
 
@@ -70,13 +71,13 @@ pub(crate) enum To {
     Nowhere(String),
 }
 
-/// How often a request may be sent on, as with nginx, and how often a file of another path may be named to answer it:
-/// beyond that two targets send it to each other.
+/// How often a request may be sent on (nginx has the same limit), and how often a file of another path may be named to
+/// answer it. A request that reaches this limit goes round in a circle.
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
-    /// Returns the target to which the head of an answer sends its request on, if it does, and the head's lines that
-    /// stay. `id_field` is the name of the server's own field.
+    /// Reads the head of an answer. If the head sends the request on, returns the target, and the lines of the head
+    /// that stay. `id_field` is the name of the server's own field.
     pub(crate) fn read(&self, head: &[u8], status: u16, id_field: &[u8]) -> Option<(To, Vec<u8>)> {
         let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).skip(1);
         let mut fields = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
@@ -105,7 +106,7 @@ impl SendsOn {
     }
 }
 
-/// Fields that the final answer has of its own.
+/// Fields that the target's answer sets itself; the application's fields of these names are dropped.
 const OF_THE_OTHER: [&str; 14] = [
     "Accept-Ranges",
     "Connection",
@@ -137,7 +138,7 @@ fn path(value: &[u8]) -> To {
 }
 
 impl SentFolder {
-    /// Finds a file by its absolute path, or by one that is relative to the folder.
+    /// Finds a file by its absolute path, or by a path that is relative to the folder.
     fn find(&self, value: &[u8]) -> To {
         let beneath = |place: &[u8]| value.strip_prefix(place).filter(|rest| rest.first() == Some(&b'/'));
         if let Some(rest) = self.places.iter().find_map(|place| beneath(place)) {
@@ -152,7 +153,8 @@ impl SentFolder {
 }
 
 impl Onward {
-    /// Makes the way of a request with this head whose target was rewritten, and which was not sent on.
+    /// Makes the value for a request whose target was rewritten, without being sent on; `head` is the head as it was
+    /// sent.
     pub(crate) fn rewritten(head: Vec<u8>) -> Onward {
         let (kept, changes) = (Vec::new(), Arc::default());
         Onward { to: None, kept, changes, is_plain: false, times: 0, head, named: 0, met: None }
@@ -179,13 +181,14 @@ impl Onward {
         }
     }
 
-    /// Returns the changes of a route, with the lines that stay of the application's answer.
+    /// Returns the changes of a route, and with them the lines of the application's answer that stay.
     pub(crate) fn changes_of(&self, changes: &Changes) -> Arc<Changes> {
         Arc::new(Changes { kept: self.kept.clone(), ..changes.clone() })
     }
 }
 
-/// Returns the head of a request for another target, without the fields about a body: it has none from here on.
+/// Returns the head of a request for another target, without the fields about a body: the request has no body from here
+/// on.
 pub(crate) fn head_for(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     const OF_BODIES: [&[u8]; 6] = [
         b"Content-Encoding",
@@ -209,7 +212,7 @@ fn head_with(request: Request<'_>, method: &[u8], target: &[u8], has: impl Fn(&[
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();
-    // The old target may have named a host that no field names.
+    // The old target may have been in absolute-form, and no `Host` field may name its host.
     if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
         head.extend_from_slice(&[b"Host: ", host, b"\r\n"].concat());
     }

@@ -42,7 +42,7 @@ pub enum Pull {
 
 /// The rest of an answer after a call.
 pub(crate) enum Left {
-    /// Nothing: it is whole, or cut.
+    /// Nothing: the answer is whole, or cut.
     Nothing,
     /// The pieces that the application still has to give.
     Stream(Box<dyn Stream>),

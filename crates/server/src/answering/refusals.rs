@@ -25,7 +25,7 @@ pub(crate) const TOO_LARGE: Refusal =
 
 pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
-/// A client that has gone, or as good as gone, inside its body.
+/// The client has gone in the middle of the body, or its connection has failed.
 pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
 
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
@@ -33,7 +33,7 @@ pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request 
 /// All the disk space for bodies is taken.
 pub(crate) const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
 
-/// A body that is to be read live by the last thread left, which must not wait for it.
+/// The application would read the body live on the last free thread, which must not wait for a client.
 pub(crate) const NO_READER: Refusal =
     Refusal { status: 503, reason: "no thread can wait for the request body" };
 
@@ -45,31 +45,31 @@ pub(crate) const QUEUE_FULL: Refusal =
 pub(crate) const CHECKS_FULL: Refusal =
     Refusal { status: 503, reason: "too many passwords wait to be verified" };
 
-/// As many scripts run as may run, and none has ended in time.
+/// As many scripts run as the limit allows, and none has ended in time.
 pub(crate) const SCRIPTS_FULL: Refusal = Refusal { status: 503, reason: "too many scripts run already" };
 
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
-/// A connection has to make room for others.
+/// A connection has to make room for other connections.
 pub(crate) const CROWDED: Refusal =
     Refusal { status: 503, reason: "There are too many connections, and this one is slow." };
 
-/// The passage to the processes that answer is full, or closed.
+/// The passage to the processes that should answer is full, or closed.
 pub(crate) const NO_PROCESS: Refusal =
     Refusal { status: 503, reason: "no process of the application took the request in time" };
 
-/// A body that was read before it was known which process answers, and that is in a file, or too large to move.
+/// The body was read before it was known which process answers; now it is in a file, or too large to move.
 pub(crate) const NOT_MOVED: Refusal =
     Refusal { status: 503, reason: "the request body cannot move to the process that answers" };
 
-/// Each process takes the request for one that another process answers.
+/// Each process believes that another one answers the request.
 pub(crate) const NO_AGREEMENT: Refusal =
     Refusal { status: 503, reason: "the processes of this server do not agree on who answers this" };
 
 pub(crate) const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
 
-/// The causes of refusals: the cell that counts each, and what to change if such requests are to be served.
+/// The causes of refusals: the cell that counts each cause, and what to change if such requests are to be served.
 const CAUSES: [(Cell, &str); 11] = [
     (Cell::Malformed, "the client has to be mended (--underscore-headers is the only rule that can be set)"),
     (Cell::HeadTooSlow, "--header-timeout says how long a head may take"),
@@ -84,14 +84,14 @@ const CAUSES: [(Cell, &str); 11] = [
     (Cell::Crowded, "--connections-max and the limit of open files say how many there may be"),
     (
         Cell::Overload,
-        "--threads, --cgi-processes, --queue-limit and --queue-timeout say how much is taken on",
+        "--threads, --cgi-processes, --queue-limit and --queue-timeout say how many requests are taken on",
     ),
     (Cell::NoGroup, "adyton status says how each group stands, and the log of each says why"),
     (Cell::Unsupported, "no setting changes that"),
 ];
 
-/// Returns why a request was refused, in its body or before; `None` if the application has failed, or the client has
-/// gone.
+/// Returns the cell that counts a refusal by its cause; `in_body` if the request's head was accepted. `None` if the
+/// application has failed, or the client has gone.
 fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     Some(match (refusal.status, refusal) {
         (_, BROKE_OFF) => return None,
@@ -169,7 +169,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts a request that was refused, in its body or before.
+    /// Counts a request that was refused; `in_body` if its head was accepted.
     pub(crate) fn note(&self, tally: &Tally, refusal: Refusal, in_body: bool, peer: Option<SocketAddr>) {
         let Some(cell) = cause_of(refusal, in_body) else { return };
         tally.count(cell);
@@ -243,7 +243,7 @@ mod tests {
         assert!(!untold.is_due(u64::MAX));
     }
 
-    /// Every refusal has a cause, except those where the application has failed or the client has gone.
+    /// Every refusal has a cause, unless the application has failed or the client has gone.
     #[test]
     fn causes() {
         let of = |status| cause_of(Refusal { status, reason: "" }, false);

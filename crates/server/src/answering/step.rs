@@ -14,11 +14,11 @@ use crate::guard::Credentials;
 pub(crate) enum Next {
     /// Goes on in its new phase.
     Continue,
-    /// Has its request answered, whose body is whole.
+    /// Has its request answered; the request's body is whole.
     Answer,
     /// Waits for an event or its deadline.
     Wait,
-    /// Could go on, but gives the others a turn first.
+    /// Could go on, but gives the other connections a turn first.
     Again,
     /// Ends.
     Close,
@@ -28,7 +28,8 @@ pub(crate) enum Next {
 pub(crate) enum Step {
     /// The connection is here, and does this next.
     On(Box<Connection>, Next),
-    /// The connection is in the table, and its exchange with the application: with this errand, or in the queue.
+    /// The connection is in the table, and its exchange is on the way to the application: in this errand, or in the
+    /// queue.
     Away(Option<Errand>),
 }
 
@@ -52,7 +53,7 @@ pub(crate) enum Answering {
     Check(Box<Credentials>),
     /// By a script.
     Script(Box<WantedScript>),
-    /// With the answer to another request, as soon as it is there.
+    /// With the answer to another request, as soon as that answer is there.
     Await(Box<Wanting>),
     /// By another process.
     Pass(Elsewhere),

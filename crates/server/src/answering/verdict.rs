@@ -1,4 +1,4 @@
-//! The verdict on the credentials of a request, while it is on its way to being answered.
+//! The verdict on the credentials of a request, while the request is on its way to being answered.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::client::user::User;
 /// The verdict on the credentials of a request.
 #[derive(Clone)]
 pub(crate) struct Verdict {
-    /// The number of the guard that they were for.
+    /// The number of the guard that has given the verdict.
     pub(crate) guard: u64,
-    /// The user, if the guard asks for one, or why the client is not let in.
+    /// The user, if the guard asks for one; or the reason why the client is not let in.
     pub(crate) outcome: Result<Option<Arc<User>>, Refused>,
-    /// The request that waited for it, if one did.
+    /// The request that waited for this verdict, if one did.
     pub(crate) of: Option<Arrived>,
-    /// The verdict of another guard on the way, which was asked before.
+    /// The verdict of the guard that was asked before this one, if the request has met another guard.
     pub(crate) before: Option<Box<Verdict>>,
 }
 
-/// When a request came, in us of the monotonic clock, and its id.
+/// The time at which a request came, in us of the monotonic clock, and its id.
 #[derive(Clone)]
 pub(crate) struct Arrived {
     pub(crate) started_us: u64,
@@ -29,11 +29,11 @@ pub(crate) struct Arrived {
 /// The reason why a client is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The client has not proved who it is, or is somebody else.
+    /// The client has not proved who it is, or is not a user whom the guard lets in.
     Unknown,
     /// The client's proof is right, but too old.
     Stale,
-    /// The client has been wrong too often, and is to wait for so many ms.
+    /// The client has been wrong too often, and has to wait for this many ms.
     Throttled(u64),
     /// The client is not one that the guard's program lets in.
     Forbidden,

@@ -1,9 +1,8 @@
-//! The record that a worker leaves on its board when it dies: lines of the access log and entries of the error log that it has not written yet,
-//! and the requests that were inside the application.
+//! The record of a dead worker on its board: unwritten lines of its logs, and the requests inside the application.
 //!
-//! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Writing each
-//! line at once instead would cost a system call for each answer, and writing before each wait for the kernel would
-//! cost as much on a server with little to do; noting a line on the board costs one store for every eight bytes.
+//! The supervisor reads the worker's board after the worker's death, whatever the cause. Noting a line on the board
+//! costs one store for every eight bytes. Writing each line to its log at once would cost a system call for each
+//! answer, and writing before each wait for the kernel would cost as much on a server with little to do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ const PAGES_OF_LOG: usize = 4;
 /// Cells of a page: the key of its log, and its lines.
 const PAGE_CELLS: usize = 1 + LINES_CELLS;
 
-/// First cell of the entries of the error log, behind those pages.
+/// First cell of the entries of the error log, behind the pages of access logs.
 const ENTRIES_START: usize = PAGES * PAGE_CELLS;
 
 /// First cell of the traces.
@@ -110,7 +109,7 @@ impl PagesOfLog {
     }
 }
 
-/// A page of lines. When it is dropped, it is emptied and free again.
+/// A page of lines. Dropping it empties the page and makes it free again.
 pub(crate) struct Page {
     lines: UnwrittenLines,
     number: usize,
@@ -135,8 +134,8 @@ impl Drop for Page {
     }
 }
 
-/// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and zeros, of which
-/// no line has any, fill its last cell.
+/// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and its last cell
+/// is filled up with zeros, which no line contains.
 pub(crate) struct UnwrittenLines {
     board: Arc<Board>,
     start: usize,
@@ -160,7 +159,7 @@ impl UnwrittenLines {
         let cells = &self.board.cells()[self.start..self.start + LINES_CELLS];
         let Some(room) = cells.get(1 + self.filled..=end) else { return false };
         store(room, lines);
-        // Stored after the lines, so that a reader finds whole ones when this process has died.
+        // Stored after the lines, so that a reader finds whole lines if this process dies here.
         cells[0].store(end as u64, Ordering::Release);
         self.filled = end;
         true
@@ -307,7 +306,8 @@ mod tests {
         Board::new(CELLS + 1).map(Arc::new)
     }
 
-    /// Lines of every length come back as they were, written lines do not, and the room has an end.
+    /// Lines of every length come back unchanged, lines that were written do not come back, and the room for lines is
+    /// limited.
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
@@ -340,7 +340,7 @@ mod tests {
         Ok(())
     }
 
-    /// Each log has its own lines, and all logs together get no more than the pages that there are.
+    /// Each log has its own lines, and all logs together get at most all the pages.
     #[test]
     fn lines_of_several_logs() -> io::Result<()> {
         let board = board()?;
@@ -374,7 +374,7 @@ mod tests {
         Ok(())
     }
 
-    /// The requests inside are known, with any id, and their queries are not.
+    /// The record names the requests inside the application, with an id of any form, and leaves their queries out.
     #[test]
     fn requests_inside() -> io::Result<()> {
         let board = board()?;

@@ -1,6 +1,6 @@
 //! Counts of requests by the first segment of their path, on the board that another process reads.
 //!
-//! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess do not,
+//! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess get none,
 //! unless the application answers any path. When all rows are taken, a prefix that was also seen shortly before
 //! replaces a prefix that was counted only once. Any other prefix gets no row. Prefixes without a row are counted
 //! together.
@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows of the table; the last is for all others.
+/// Rows of the table; the last row counts all prefixes that have no row of their own.
 const ROWS: usize = 32;
 
 /// Cells of a row: a hash, four cells with the name, and the counts.
@@ -19,7 +19,7 @@ const NAME_CELLS: usize = 4;
 /// Longest name in bytes: one more byte is for its length.
 const NAME_BYTES_MAX: usize = NAME_CELLS * 8 - 1;
 
-/// Row number that stands for none, as for a request that could not be parsed.
+/// Number that stands for no row, as for a request that could not be parsed.
 pub(crate) const NOWHERE: u8 = u8::MAX;
 
 const HASH: usize = 0;
@@ -28,14 +28,14 @@ const REQUESTS: usize = 5;
 const ERRORS: usize = 6;
 const DURATION_US: usize = 7;
 
-/// Number of prefixes without a row that are remembered. Even in a flood of invented prefixes, fewer come between two
-/// requests for the same page.
+/// Number of prefixes without a row that are remembered. Even in a flood of invented prefixes, fewer than this many
+/// come between two requests for the same page.
 const SEEN_CELLS: usize = 256;
 
 /// Cells of the table, and of the remembered prefixes without a row.
 pub(crate) const CELLS: usize = ROWS * ROW_CELLS + SEEN_CELLS;
 
-/// Stands for a hash while a row gets its next name.
+/// Stands in the place of a hash while a row gets its next name.
 const CHANGES: u64 = 2;
 
 /// Names that are kept apart when tables are added up.
@@ -80,8 +80,8 @@ pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]>
     cells.get(usize::from(row) * ROW_CELLS + REQUESTS..)?.first_chunk()
 }
 
-/// Returns the row of a prefix, or the row of all others if the prefix has none and may not get one, or if none is
-/// left.
+/// Returns the row of a prefix. If the prefix has no row and may not get one, or no row is left, returns the row of all
+/// other prefixes.
 #[inline]
 fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     let hash = hash_of(prefix);
@@ -124,8 +124,8 @@ fn was_seen(seen: &[AtomicU64], hash: u64) -> bool {
     cell.swap(hash, Ordering::Relaxed) == hash
 }
 
-/// Gives a prefix the row of another one that was counted once, and adds that count to all others. An answer that is on
-/// its way to the row meanwhile may be counted for the wrong one of the two.
+/// Gives a prefix the row of another prefix that was counted only once, and adds that count to the row of all others.
+/// An answer that is counted in the row meanwhile may count for the wrong one of the two prefixes.
 fn replace(cells: &[AtomicU64], hash: u64, prefix: &[u8]) -> Option<usize> {
     let row_at = |row: usize| &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
     let first = first_of(hash);
@@ -146,7 +146,7 @@ fn replace(cells: &[AtomicU64], hash: u64, prefix: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the number from which on the rows for a hash are looked at.
+/// Returns the number from which the search for a hash's row starts.
 #[inline]
 fn first_of(hash: u64) -> usize {
     usize::try_from(hash >> 32).unwrap_or(0)
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(expected.map(|(name, requests, errors)| (name.to_owned(), requests, errors)), shown[..]);
     }
 
-    /// A name is kept as it was asked for: the page or program that shows it escapes it.
+    /// A name is kept as the client has sent it; the page or program that shows the name has to escape it.
     #[test]
     fn names() {
         for (path, expected) in [
@@ -293,7 +293,7 @@ mod tests {
         }
         let found = read(&cells);
 
-        // The first request of each was counted among all others.
+        // The first request of each prefix was counted in the row of all others.
         assert_eq!((3, 3), (found["/shop"].requests, found["/blog"].requests));
         assert_eq!(2_008, found.values().map(|asked| asked.requests).sum::<u64>());
 

@@ -1,8 +1,9 @@
 //! A worker's share of the connections: a worker leaves new connections to other workers while it has more than they
-//! do, or while all its threads are inside the application and not all of theirs are.
+//! do, or while all its threads are inside the application and another worker has a free thread.
 //!
-//! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
-//! half as many again as another. Each worker therefore listens at the sockets of all, and stops while it is ahead.
+//! The kernel spreads connections over the sockets of a shared address by a hash, so that one worker of four may have
+//! half as many connections again as another worker. Each worker therefore listens at the sockets of all workers, and
+//! stops while it is ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,12 +16,12 @@ pub const ROWS: usize = 4096;
 /// whether it is full.
 pub const CELLS: usize = FULL + ROWS;
 
-/// Connections that a worker takes without asking how many the others have.
+/// Connections that a worker takes without asking how many the other workers have.
 const FEW: u64 = 2;
 
-/// Looks in a row, one a second, that have to find a surplus before any of it is given away. Where many clients end at
-/// once, the last connections are often all with one worker, for a moment; and some clients take an answer that ends
-/// the connection for an error.
+/// Looks in a row, one each second, that have to find a surplus before any connection is given away. When many clients
+/// end at once, the last connections are often all with one worker for a moment. They are not worth giving away: some
+/// clients report an answer that ends the connection as an error.
 const SURPLUS_LOOKS: u32 = 5;
 
 const SERVING: usize = 0;
@@ -82,8 +83,8 @@ impl Share {
         self.fair().is_some_and(|fair| own > (fair + fair / 16).max(FEW))
     }
 
-    /// Returns the connections that others should have, when they are many: where clients keep their connections, new
-    /// workers would get no part of the work otherwise.
+    /// Returns how many of this worker's connections other workers should have; 0 if they are few. Clients that keep
+    /// their connections open would otherwise leave a new worker without work.
     pub(crate) fn surplus(&self) -> u64 {
         let own = self.own().load(Ordering::Relaxed);
         self.fair().filter(|fair| own > fair + (fair / 2).max(FEW)).map_or(0, |fair| own - fair)
@@ -98,14 +99,14 @@ pub(crate) struct Surplus {
 }
 
 impl Surplus {
-    /// Notes how many connections others should have now.
+    /// Notes how many of this worker's connections other workers should have now.
     pub(crate) fn look(&mut self, now: u64) {
         self.looks = if now > 0 { self.looks.saturating_add(1) } else { 0 };
         self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };
     }
 
-    /// Whether one more connection is given away. `now` returns the surplus again, as much may have changed since the
-    /// last look.
+    /// Whether one more connection is given away. `now` returns the present surplus, which may differ much from the
+    /// surplus at the last look.
     pub(crate) fn gives(&mut self, now: impl FnOnce() -> u64) -> bool {
         if self.left == 0 {
             return false;
@@ -170,7 +171,8 @@ mod tests {
         assert_eq!([true, true, false], [9; 3].map(|now| surplus.gives(|| now)));
     }
 
-    /// A worker with half as many again as the average gives the rest away; a worker that is alone does not.
+    /// A worker that has half as many connections again as the average gives the surplus away; a worker that is alone
+    /// does not.
     #[test]
     fn surplus() -> io::Result<()> {
         let board = Board::new(CELLS)?;
@@ -206,7 +208,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker with clearly more than the others is ahead; a worker that is alone is not.
+    /// A worker that has clearly more connections than the others is ahead; a worker that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let (board, one, other) = two_workers()?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::board::prefixes::{NOWHERE, OTHERS, PrefixCount, Prefixes};
 
-/// Rows of the table; the last is for all others.
+/// Rows of the table; the last row is for all other sites.
 const ROWS: usize = 64;
 
 /// Cells of a name: its length in bytes, and its bytes.
@@ -30,7 +30,8 @@ pub type Sites = Prefixes;
 /// Stands for the name of a site without one, as in the access log.
 const NAMELESS: &str = "-";
 
-/// Returns the row of the site with this name, which gets one if it has none. Only one thread at a time may call it.
+/// Returns the row of the site with this name. A site without a row gets one. Only one thread at a time may call this
+/// function.
 pub(crate) fn row_of(cells: &[AtomicU64], name: Option<&str>) -> u8 {
     let name = name.unwrap_or(NAMELESS);
     let rows = cells.chunks_exact(ROW_CELLS).take(ROWS - 1);

@@ -59,13 +59,13 @@ pub enum Cell {
     StaticLoads,
     /// Static files: evicted to keep within the cache's limits.
     StaticEvictions,
-    /// Requests that were answered with an answer kept for others.
+    /// Requests that were answered with a kept answer.
     CacheHits,
     /// Requests that were answered with a stale kept answer while it was fetched anew.
     CacheStale,
-    /// Requests for which no answer was kept, of routes that keep answers.
+    /// Requests to routes that keep answers, if no answer was kept for the request.
     CacheMisses,
-    /// Requests that have waited for the answer to another.
+    /// Requests that have waited for the answer to another request.
     CacheCollapsed,
     /// Refused: malformed requests. The other causes follow.
     Malformed,
@@ -81,11 +81,11 @@ pub enum Cell {
     HeadTooLarge,
     /// Refused: bodies for which there was no room.
     NoRoom,
-    /// Refused: slow connections that had to make room for others.
+    /// Refused: slow connections that had to make room for other connections.
     Crowded,
     /// Refused: requests for which there was no thread in time.
     Overload,
-    /// Refused: requests for a group none of whose processes took them.
+    /// Refused: requests for a group of which no process took the request.
     NoGroup,
     /// Refused: versions, codings and expectations that are not known here, and bodies that cannot move.
     Unsupported,
@@ -93,7 +93,7 @@ pub enum Cell {
     LinesLost,
     /// Entries of the error log that were lost.
     EntriesLost,
-    /// Connections that ended in the middle of a request with a process that died, or that could not be taken from a
+    /// Connections that were in the middle of a request when their process died, or that could not be taken from a
     /// passage.
     ConnectionsLost,
     /// Connections that wait for a request. This cell and all below describe the present state.
@@ -118,7 +118,7 @@ pub enum Cell {
     StaticEntries,
     /// Memory of the static cache, bytes.
     StaticBytes,
-    /// Answers that are kept for others.
+    /// Answers that are kept for other requests.
     CacheEntries,
     /// Memory of the kept answers, bytes.
     CacheBytes,
@@ -160,7 +160,7 @@ pub enum Histogram {
     End,
 }
 
-/// Upper bounds of a histogram's classes in microseconds; one more class has all that is above.
+/// Upper bounds of a histogram's classes in microseconds; one more class counts all longer times.
 pub const BOUNDS_US: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
@@ -190,7 +190,7 @@ pub(crate) struct Answered {
     pub(crate) body_bytes: u64,
     /// The row of the request's path.
     pub(crate) row: u8,
-    /// The row of the request's site, where sites are counted.
+    /// The row of the request's site, if sites are counted.
     pub(crate) row_of_site: Option<u8>,
     pub(crate) duration_us: u64,
 }
@@ -245,8 +245,8 @@ impl Tally {
         self.cell(cell).store(number, Ordering::Relaxed);
     }
 
-    /// Changes the share of one part of the server in a cell from `before`, as it was last told, to `now`: the board
-    /// has the sum of all parts.
+    /// Changes the share that one part of the server has in a cell from `before`, the share that was told last, to
+    /// `now`; the cell holds the sum of the shares.
     pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
         self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
@@ -334,8 +334,7 @@ impl Tally {
         Trace::take(&self.board, CRASH_RECORD)
     }
 
-    /// The lines that a dead process has not written, by the [key](adyton_log::sink::Destination::key) of their access
-    /// log.
+    /// The unwritten lines of a dead process, by the [key](adyton_log::sink::Destination::key) of their access log.
     pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
         crash_record::lines(&self.board.cells()[CRASH_RECORD..])
     }
@@ -435,7 +434,7 @@ impl Sample {
         prefixes::add(&mut self.sites, &other.sites);
     }
 
-    /// Adds the counters of a board that no process writes any more; its states are past.
+    /// Adds the counters of a board that no process writes any more; its cells for the present state are left out.
     pub fn add_past(&mut self, other: &Self) {
         self.add_tables(other);
         let standing = Cell::Idle as usize..Cell::End as usize;

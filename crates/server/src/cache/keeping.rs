@@ -12,7 +12,7 @@ pub(crate) struct Keeping {
     pub(crate) cache: Arc<Cache>,
     /// The reason why the application or script is asked.
     pub(crate) forward: Forward,
-    /// Whether the request has waited for the answer to another.
+    /// Whether the request has waited for the answer to another request.
     pub(crate) is_collapsed: bool,
     pub(crate) rules: Rules,
     /// The duty to fetch the answer, if it may be kept.

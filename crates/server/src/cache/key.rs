@@ -6,7 +6,8 @@ use adyton_http::{Known, Method, Request};
 
 use crate::client::asker::Asker;
 
-/// Fields that make a request nobody else's: its answer is neither kept nor taken from kept ones.
+/// Fields that make the answer private to the sender of the request: it is neither kept nor taken from the kept
+/// answers.
 const ALONE: u128 = Known::Authorization.bit()
     | Known::ProxyAuthorization.bit()
     | Known::ContentLength.bit()
@@ -18,7 +19,7 @@ const ALONE: u128 = Known::Authorization.bit()
 /// Fields like those in [`ALONE`], whose names are not among the known ones.
 const ALONE_OTHERS: [&[u8]; 2] = [b"X-HTTP-Method", b"X-Method-Override"];
 
-/// Fields by which applications find out what they were asked for, in place of the request line and `Host`. Anybody may
+/// Fields that applications read in place of the request line and `Host`, to find out which page is wanted. Anybody may
 /// send them.
 const ADDRESSES: [Known; 14] = [
     Known::Forwarded,
@@ -57,21 +58,21 @@ const ADDRESSES_BITS: u128 = {
     bits
 };
 
-/// How the cache is used for a request.
+/// The use of the cache for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// The cache is not used.
     None,
     /// A kept answer may answer the request.
     Read,
-    /// As [`Use::Read`], and the answer may be kept, too.
+    /// A kept answer may answer the request, or the new answer may be kept.
     Fill,
-    /// The request may change the resource, whose kept answers are then invalid.
+    /// The request may change the resource, so that the resource's kept answers become invalid.
     Changes,
 }
 
-/// Returns how the cache is used for a request. `Cache-Control` of clients is ignored: a client could make a page as
-/// slow as it likes.
+/// Returns how the cache is used for a request. `Cache-Control` of clients is ignored; otherwise a client could have
+/// the application called as often as it likes.
 #[inline]
 pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
     let is_read = match request.method() {
@@ -211,7 +212,8 @@ mod tests {
         }
     }
 
-    /// A difference that an application may see makes another key, and no other difference does.
+    /// Two requests have different keys if an application may see a difference between them; otherwise their keys are
+    /// equal.
     #[test]
     fn keys() {
         let plain = key("GET /a?b=1&c=2 HTTP/1.1\nHost: a.example", None);

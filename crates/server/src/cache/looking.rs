@@ -20,7 +20,7 @@ pub(crate) enum Sought {
     Answered,
     /// The application, or this script, is to be asked.
     Ask(Option<Box<WantedScript>>),
-    /// The request has to wait for the answer to another.
+    /// The request has to wait for the answer to another request.
     Await(Box<Wanting>),
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct Looked<'l> {
     pub(crate) now_ms: u64,
 }
 
-/// Answers a request with a kept answer, if there is one; else has the application, or this script, asked, whose answer
-/// may be kept.
+/// Answers a request with a kept answer, if there is one. Otherwise the application or this script is asked, and its
+/// answer may be kept.
 pub(crate) fn look_up(
     reply: &mut Reply<'_>,
     request: Request<'_>,
@@ -81,7 +81,8 @@ pub(crate) fn look_up(
             reply.count(Cell::CacheMisses);
             let filling = Filling::new(cache, fill);
             if stale.is_some() {
-                // The answer is known to be a kept one, so a client with an older version gets all of the next one.
+                // The page was kept before, so its next version is worth keeping: the application is not to answer
+                // without a page.
                 reply.hide_conditions();
             }
             let forward = if stale.is_some() { Forward::Stale } else { Forward::Miss };

@@ -14,10 +14,10 @@ use crate::threads::home::Home;
 /// likely to be kept either.
 const PASS_MS: u64 = 5_000;
 
-/// Time like [`PASS_MS`] after an answer that has failed; shorter, as the next one may not fail.
+/// Time like [`PASS_MS`] after an answer that has failed; shorter, because the next answer may not fail.
 const PASS_FAILED_MS: u64 = 1_000;
 
-/// A connection that waits for an answer that another one fetches.
+/// A connection that waits for an answer which another connection fetches.
 pub(crate) struct WaitingConnection {
     pub(crate) home: Arc<dyn Home>,
     pub(crate) key: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Cache {
     store: Mutex<Store<WaitingConnection>>,
     /// The length of the longest answer that is kept.
     answer_bytes_max: usize,
-    /// Bytes of answers that are being gathered, and how many there may be.
+    /// Bytes of answers that are being gathered, and their limit.
     gathered: AtomicUsize,
     gathered_max: usize,
 }
@@ -86,8 +86,8 @@ fn wake(waiting: Vec<WaitingConnection>) {
     }
 }
 
-/// The duty to fetch an answer that others wait for. When it is dropped, the fetch ends without an answer, and the next
-/// waiting request fetches.
+/// The duty to fetch an answer that other requests wait for. When it is dropped, the fetch ends without an answer, and
+/// the next waiting request fetches.
 pub(crate) struct Filling {
     cache: Arc<Cache>,
     fill: Option<Fill>,
@@ -126,7 +126,7 @@ impl Drop for Filling {
     }
 }
 
-/// An answer that is kept once it is whole. If it is dropped before, it is not kept.
+/// An answer that is kept once it is whole. If it is dropped earlier, the answer is not kept.
 pub(crate) struct Gather {
     /// `None` once it is known that the answer is not kept.
     filling: Option<Filling>,

@@ -1,4 +1,4 @@
-//! Requests that wait for the answer to another.
+//! Requests that wait for the answer to another request.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use adyton_cache::{Fill, Rules};
 use crate::cgi::WantedScript;
 use crate::site::plan::Site;
 
-/// A request that waits for the answer to another.
+/// A request that waits for the answer to another request.
 pub(crate) struct Wanting {
     pub(crate) fill: Fill,
     pub(crate) site: Arc<Site>,

@@ -14,12 +14,12 @@ pub struct Cgi {
     pub timeout_ms: u64,
     /// Maximum memory of each process of a script, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
-    /// The number of its user's processes from which on a script starts no more; 0 is no limit.
+    /// The limit on the processes of a script's user, above which the script can start no more; 0 is no limit.
     pub user_processes_max: u64,
     /// Variables that each script gets beside those of its request, as names and values.
     pub environment: Vec<(String, Vec<u8>)>,
-    /// The folder of the site, from the top: `DOCUMENT_ROOT`, in which a script's `PATH_INFO` is a file
-    /// (`PATH_TRANSLATED`, RFC 3875 section 4.1.6).
+    /// The absolute path of the site's folder, for the variables `DOCUMENT_ROOT` and, with `PATH_INFO` behind it,
+    /// `PATH_TRANSLATED` (RFC 3875 section 4.1.6).
     pub root: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct WantedScript {
 }
 
 impl Cgi {
-    /// Finds the script that a decoded path wants, whose first `prefix_bytes` are the route's own.
+    /// Finds the script that a decoded path wants; the path's first `prefix_bytes` are the route's own.
     ///
     /// # Errors
     ///
@@ -52,7 +52,8 @@ impl Cgi {
         Ok(Box::new(WantedScript { cgi, program, runs: None, path: path.to_vec(), name_bytes }))
     }
 
-    /// Finds the script of a path where folders say which files are run; `None` if the path names no such file.
+    /// Finds the script of a path among the files that are run by the rules of their folders; `None` if the path names
+    /// no such file.
     ///
     /// # Errors
     ///
@@ -72,11 +73,11 @@ impl Cgi {
 }
 
 impl WantedScript {
-    /// Looks at the script's file once more, as another file may have taken its place by now.
+    /// Looks at the script's file once more, because another file may have taken its place by now.
     ///
     /// # Errors
     ///
-    /// No script stands there, or the script's name is another part of the path now.
+    /// No script is there any more, or its name takes another part of the path now.
     pub(crate) fn look_again(&mut self) -> Result<(), NoProgram> {
         let prefix_bytes = self.name_bytes - self.program.name_bytes;
         let path = self.path.get(prefix_bytes..).unwrap_or_default();
@@ -88,7 +89,7 @@ impl WantedScript {
             },
         };
         if program.name_bytes != self.program.name_bytes {
-            // Routes for the new name were not asked.
+            // The routes for the new name were not asked.
             return Err(CHANGING);
         }
         self.program = program;

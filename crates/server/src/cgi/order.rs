@@ -12,7 +12,7 @@ use crate::client::asker::Asker;
 
 /// The two ends of a request's connection, and the length of its body.
 pub(crate) struct Ends {
-    /// The addresses of the client, and of the server's end of the connection.
+    /// The addresses of the client's end of the connection, and of the server's end.
     pub(crate) client: Option<SocketAddr>,
     pub(crate) local: Option<SocketAddr>,
     /// The length of the body; `None` if there is none.

@@ -20,10 +20,10 @@ struct Queue {
     waiting: VecDeque<Weak<Seat>>,
 }
 
-/// The right to run a script. When it is dropped, the next waiting request gets it.
+/// The right to run a script. When the permit is dropped, the next waiting request gets it.
 pub(crate) struct Permit(Arc<Places>);
 
-/// A request that waits for a place, or has it. When it is dropped, the request waits no more.
+/// A request that waits for a place, or has it. When the seat is dropped, the request no longer waits.
 pub(crate) struct Seat {
     key: usize,
     home: Arc<dyn Home>,
@@ -65,7 +65,7 @@ impl Drop for Permit {
         let mut state = lock(&self.0.state);
         while let Some(waiting) = state.waiting.pop_front() {
             let Some(seat) = waiting.upgrade() else { continue };
-            // The place stays taken, by the next request. If that one goes meanwhile, the place is dropped with it.
+            // The place stays taken, by the next request. If that request goes meanwhile, the place is dropped with it.
             drop(state);
             *lock(&seat.place) = Some(Permit(Arc::clone(&self.0)));
             seat.home.redeemed(seat.key);
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Waiting requests get places in their order, except for those that have gone, and no place is lost.
+    /// Waiting requests get places in their order, unless their clients have gone, and no place is lost.
     #[test]
     fn in_order() {
         let heard = Arc::new(Heard::default());

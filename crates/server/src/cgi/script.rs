@@ -37,7 +37,7 @@ pub(crate) enum ScriptStage {
     Head(Vec<u8>, usize),
     /// The body.
     Body,
-    /// The answer is whole, or nobody wants it any more.
+    /// The answer is whole, or no client waits for it any more.
     Over,
 }
 
@@ -110,7 +110,7 @@ impl Script {
         script
     }
 
-    /// Returns the descriptor of a part, if that has not ended.
+    /// Returns the descriptor of a part, if the part has not ended.
     pub(crate) fn watched(&self, part: ScriptPart) -> Option<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
         match part {
@@ -120,7 +120,7 @@ impl Script {
         }
     }
 
-    /// Begins the script's time anew, as it has given output or waits for its client.
+    /// Begins the script's time anew, because the script has given output or waits for its client.
     pub(crate) fn give_time(&mut self, now_ms: u64) {
         if !self.is_ending {
             self.due_ms = (self.timeout_ms > 0).then(|| now_ms + self.timeout_ms);
@@ -137,8 +137,8 @@ impl Script {
         self.output.is_none()
     }
 
-    /// Whether nothing more will come of the script and its answer is given. Then it may be forgotten, and with it the
-    /// rest of its process group.
+    /// Whether nothing more will come from the script, and its answer is given. Then the script may be forgotten, and
+    /// the rest of its process group with it.
     pub(crate) fn is_done(&self) -> bool {
         self.client.is_none() && self.output.is_none() && self.exit.is_some()
     }
@@ -188,7 +188,7 @@ impl Script {
         }
     }
 
-    /// Hears how the script has ended, and logs any exit but a good one.
+    /// Reads how the script has ended, and logs the exit unless it was a good one.
     pub(crate) fn hear(&mut self) -> Option<Heard> {
         let heard = self.line.hear()?;
         let (name, id) = (&self.name, Some(&self.id));
@@ -252,7 +252,7 @@ impl Script {
 fn explained(error: &std::io::Error) -> String {
     use std::io::ErrorKind as Kind;
     match (error.kind(), error.raw_os_error()) {
-        (Kind::NotFound, _) => "it is not there, or what its first line names behind #! is not".to_owned(),
+        (Kind::NotFound, _) => "it does not exist, or the program behind its #! does not".to_owned(),
         (_, Some(NO_EXECUTABLE)) => {
             "it is neither a program nor does its first line name one, as #!/bin/sh does".to_owned()
         }

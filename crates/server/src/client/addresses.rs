@@ -1,4 +1,4 @@
-//! How many connections each client address has: one client must not take every place.
+//! The number of connections of each client address, and its limit: one client must not take every place.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -74,7 +74,7 @@ mod tests {
         assert!(addresses.counts.is_empty() && addresses.of.is_empty());
     }
 
-    /// Without a limit nothing is kept.
+    /// Without a limit nothing is counted.
     #[test]
     fn no_limit() {
         let mut addresses = Addresses::new(0);

@@ -8,24 +8,24 @@ use adyton_proxied::{Told, Trust};
 
 use crate::client::user::User;
 
-/// The sender of a request: what trusted proxies have told of it, and the user name that it has proved.
+/// The sender of a request: the facts that trusted proxies have told, and the user that it has proved to be.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
-    /// The user, where the server authenticates its clients.
+    /// The user, if the server authenticates its clients.
     pub user: Option<Arc<User>>,
     /// The number of the guard that let that user in.
     pub(crate) guard: Option<u64>,
-    /// The client's address, if a proxy has told it; its port is 0 if that is not known.
+    /// The client's address, if a proxy has told it; the port is 0 if it is not known.
     pub client: Option<SocketAddr>,
-    /// Whether the client has asked by https, if a proxy has told that.
+    /// Whether the client has sent the request by https, if a proxy has told that.
     pub is_https: Option<bool>,
     /// The host that the client has asked for, perhaps with a port.
     pub host: Option<Box<[u8]>>,
     /// The name of the server that the client has asked.
     pub server_name: Option<Box<[u8]>>,
-    /// The port that the client has asked at.
+    /// The port to which the client has sent the request.
     pub server_port: Option<u16>,
-    /// Where the proxy has mounted the application.
+    /// The path at which the proxy has mounted the application.
     pub script_name: Option<Box<[u8]>>,
     /// Names of fields that the application must not see, made of [`Known::bit`].
     pub stripped: u128,
@@ -34,15 +34,15 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The sender of a request as a trusted proxy tells it; `None` if none tells anything. `peer` is the other end of
-    /// the connection.
+    /// The sender of a request as a trusted proxy tells it; `None` if no proxy tells anything. `peer` is the other end
+    /// of the connection.
     #[inline(never)]
     pub(crate) fn told(trust: &Trust, peer: Option<SocketAddr>, request: Request<'_>) -> Option<Box<Asker>> {
         let told = trust.told(peer.map(|peer| peer.ip()), request);
         (told != Told::default()).then(|| Box::new(told.into()))
     }
 
-    /// Whether the application sees a field as it was sent.
+    /// Whether the application sees this field as it was sent.
     pub fn shows(&self, known: Known) -> bool {
         let is_secret = self.user.is_some() && known == Known::Authorization;
         !is_secret

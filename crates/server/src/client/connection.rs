@@ -1,4 +1,4 @@
-//! One client connection: where it stands, and what it has received.
+//! One client connection: its phase, and the bytes that it has received.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,21 +16,23 @@ use crate::client::reader::Reader;
 use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
-/// Pipelined requests of one connection before the others get their turn.
+/// Pipelined requests of one connection before the other connections get their turn.
 const REQUESTS_PER_TURN: u32 = 256;
 
 /// A connection, which its loop holds.
 ///
-/// An idle one costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an entry in
-/// the timer wheel: buffers are lent by the loop and go back to it.
+/// An idle connection costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an
+/// entry in the timer wheel: buffers are lent by the loop and go back to it.
 pub(crate) struct Connection {
-    /// The way to the client; `None` while it is away with the exchange that the application answers.
+    /// The way to the client; `None` while the outbox is away, with the exchange that the application answers.
     pub(crate) outbox: Option<Box<Outbox>>,
-    /// Bytes in `carry` may hold a whole request: parse before receiving.
+    /// Whether `carry` may hold a whole request, which is to be parsed before more is received.
     pub(crate) unparsed: bool,
-    /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
+    /// Whether the kernel may have more bytes, of which no event will tell: the last receive filled its buffer, or the
+    /// event has come already.
     pub(crate) more: bool,
-    /// Whether a header of the PROXY protocol is still to come, or the first request of a client whom nobody can take.
+    /// Whether a header of the PROXY protocol is still to come, or the first request of a client whom no process can
+    /// take.
     pub(crate) begins_with_header: bool,
     /// Requests received so far.
     pub(crate) requests: u32,
@@ -67,8 +69,8 @@ impl Connection {
         }
     }
 
-    /// Whether the process that passed the connection on has already asked a folder for its next request, and found
-    /// nothing.
+    /// Whether a folder was asked for the connection's next request already, in the process that has passed the
+    /// connection on, and lacks the file.
     pub(crate) fn has_missed(&self) -> bool {
         self.requests == 0 && self.arrived.as_ref().is_some_and(|arrival| arrival.has_missed)
     }
@@ -78,19 +80,19 @@ impl Connection {
         self.outbox.is_none()
     }
 
-    /// The way to its client. Only of a connection that is not away.
+    /// The way to its client. To be called only while the connection is not away.
     pub(crate) fn outbox(&self) -> &Outbox {
         let Some(outbox) = &self.outbox else { unreachable!("{IS_AWAY}") };
         outbox
     }
 
-    /// The way to its client. Only of a connection that is not away.
+    /// The way to its client. To be called only while the connection is not away.
     pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
         let Some(outbox) = &mut self.outbox else { unreachable!("{IS_AWAY}") };
         outbox
     }
 
-    /// The transport that carries its bytes. Only of a connection that is not away.
+    /// The transport that carries its bytes. To be called only while the connection is not away.
     pub(crate) fn transport(&mut self) -> &mut Transport {
         &mut self.outbox_mut().transport
     }
@@ -130,14 +132,14 @@ impl Connection {
         }
     }
 
-    /// Ends the connection silently, as its request was not asked: the client has gone.
+    /// Ends the connection without an answer to its request: the client has gone.
     pub(crate) fn depart(&mut self, mut exchange: Box<Exchange>) {
         self.outbox = exchange.answer.outbox.take();
         self.outbox_mut().output = Output::default();
         self.phase = Phase::Respond(Box::new(Respond::new(After::Close)));
     }
 
-    /// Gives up its request, which goes nowhere: the next thing is an answer that ends it.
+    /// Gives up the connection's request, which gets nowhere: the next answer ends the connection.
     pub(crate) fn restart(&mut self, outbox: Box<Outbox>, now_ms: u64) {
         self.outbox = Some(outbox);
         (self.unparsed, self.more) = (false, false);
@@ -146,7 +148,7 @@ impl Connection {
         self.since_ms = now_ms;
     }
 
-    /// Whether its answer is whole and sent, and it waits for nothing but the next request, which makes an event.
+    /// Whether its answer is whole and sent, and it only waits for the next request, whose arrival makes an event.
     pub(crate) fn is_answered(&self) -> bool {
         let Phase::Respond(respond) = &self.phase else { return false };
         let outbox = self.outbox();
@@ -164,7 +166,7 @@ impl Connection {
                 .is_none_or(|exchange| exchange.answer.live.is_none() && !exchange.answer.is_cut())
     }
 
-    /// Whether it is between two requests, with nothing begun: a stopping server may close it.
+    /// Whether the connection is between two requests, and nothing has begun: a stopping server may close it.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Head)
             && self.carry.is_empty()
@@ -208,9 +210,9 @@ pub(crate) struct Respond {
     pub(crate) exchange: Option<Box<Exchange>>,
     /// Pulls since the other connections had their turn.
     pub(crate) pulls: u32,
-    /// Whether the answer is a script's, from which the rest is read.
+    /// Whether a script gives the answer, and the rest is read from it.
     pub(crate) is_script: bool,
-    /// When the client of a script's answer was seen to have ended its side, in ms of the monotonic clock.
+    /// The time at which the client of a script's answer was seen to have ended its side, in ms of the monotonic clock.
     pub(crate) ended_ms: Option<u64>,
     /// Whether an event may have told of the next request.
     pub(crate) missed: bool,
@@ -237,7 +239,7 @@ impl Respond {
     }
 }
 
-/// The destination of a connection whose next request another process answers.
+/// The destination of a connection that moves because another process answers its next request.
 #[derive(Clone, Copy)]
 pub(crate) struct Departing {
     pub(crate) elsewhere: Elsewhere,
@@ -250,8 +252,8 @@ pub(crate) struct Linger {
     pub(crate) bytes_left: u64,
 }
 
-/// The step after a request with a live body. The body is done when the application has read it all; otherwise the
-/// bytes that the client still sends cannot be told from its next request.
+/// Returns the step after a request with a live body. If the application has not read all of the body, the bytes that
+/// the client still sends cannot be told from its next request.
 pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
     let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
     let mut carry = live.leftover();

@@ -1,7 +1,7 @@
 //! Memory of answers that wait for their clients.
 //!
 //! The memory is counted for all connections together. When they hold more than the settings allow, the unsent bytes of
-//! a connection are put into a file without a name, from which the kernel sends it: no answer is lost, and memory is
+//! a connection are put into a file without a name, from which the kernel sends them: no answer is lost, and memory is
 //! bounded.
 
 use std::io;
@@ -27,8 +27,8 @@ impl Held {
         Self { all_bytes: Arc::clone(all_bytes), bytes: 0 }
     }
 
-    /// Counts the memory of a connection that waits for its client. Returns whether it is more than `least` bytes while
-    /// all connections together hold too much.
+    /// Counts the memory of a connection that waits for its client. Returns whether this connection holds more than
+    /// `least` bytes while all connections together hold too much.
     pub(crate) fn is_too_much(&mut self, output: &Output, least: u64, config: &Config) -> bool {
         self.set(output.own_bytes());
         self.bytes > least && self.all_bytes.load(Ordering::Relaxed) > config.output_bytes_max

@@ -8,20 +8,20 @@ use crate::client::output::{Flushed, Output};
 use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
-/// The way to one client. Exactly one of these has it: its connection, the exchange that is with the application, or
-/// another thread while the application has the thread.
+/// The way to one client. Exactly one of these has the outbox: its connection, the exchange that is with the
+/// application, or another thread while the application has the thread.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
     pub(crate) transport: Transport,
-    /// The listener that accepted it.
+    /// The listener that accepted the connection.
     pub(crate) listener: u16,
     /// Whether the loop's epoll instance knows the socket.
     pub(crate) watched: bool,
-    /// The answer to the present request has begun.
+    /// Whether the answer to the present request has begun.
     pub(crate) begun: bool,
-    /// Sending has failed: the client is gone.
+    /// Whether sending has failed: the client is gone.
     pub(crate) broken: bool,
-    /// The loop has answered in its place and given it up: the thread that has it drops it.
+    /// Whether the loop has answered through another outbox and given this one up: the thread that has it drops it.
     pub(crate) disowned: bool,
     pub(crate) peer: Option<SocketAddr>,
     /// The terms of the site that its last request was for.
@@ -67,8 +67,8 @@ impl Outbox {
         self.output.flush_and_end(&mut self.transport)
     }
 
-    /// Sends like [`Outbox::flush`], while the application goes on: the thread that has it finds out later that the
-    /// client is gone.
+    /// Sends like [`Outbox::flush`], while the application goes on. If the client is gone, the thread that has the
+    /// outbox finds out later.
     pub(crate) fn send(&mut self) {
         self.broken |= self.flush().is_err();
     }
@@ -83,8 +83,8 @@ impl Outbox {
         }
     }
 
-    /// Takes it from the thread that has it. Returns a way to the same client, if there can be one, and the one that
-    /// the thread keeps, which goes nowhere.
+    /// Takes the way to the client away from the thread that has this outbox. Returns a new outbox with that way, if a
+    /// descriptor is left for it, and this outbox, which the thread keeps and which leads nowhere then.
     pub(crate) fn disown(mut self: Box<Self>) -> (Option<Box<Self>>, Box<Self>) {
         self.disowned = true;
         let Ok(nowhere) = Transport::nowhere() else { return (None, self) };

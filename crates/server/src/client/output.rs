@@ -19,11 +19,12 @@ const SLICES_MAX: usize = 64;
 const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 
 /// Size from which bytes that a client does not take now are put into the queue: a buffer that grows to a mebibyte is
-/// copied over and over, and holds what was sent until the last of it is.
+/// copied over and over, and keeps all its bytes until the last one is sent.
 const SEGMENT_BYTES_MIN: usize = 64 << 10;
 
-/// Size up to which bytes between two segments are kept in the queue itself: the head of a chunk, and the end of the
-/// one before it. Larger ones take their buffer along, and the next are written into a new one.
+/// Size up to which bytes between two segments are kept in the queue itself: the end of a chunk, and the head of the
+/// next one. If there are more bytes, their whole buffer goes into the queue, and the next bytes are written into a new
+/// buffer.
 const SHORT_BYTES_MAX: usize = 30;
 
 /// Bytes with another owner, such as a Python `bytes` object, sent without a copy.
@@ -31,7 +32,7 @@ pub trait Payload: Send {
     /// The bytes; the same at every call.
     fn bytes(&self) -> &[u8];
 
-    /// Whether their owner keeps the bytes, too: they take no memory for this answer alone.
+    /// Whether the owner keeps the bytes anyway, so that they take no memory for this answer alone.
     fn is_kept(&self) -> bool;
 }
 
@@ -52,7 +53,7 @@ pub(crate) enum Segment {
     File {
         /// The open file.
         file: Arc<dyn AsFd + Send + Sync>,
-        /// The place in the file where they begin.
+        /// The offset in the file at which the bytes begin.
         offset: u64,
         /// How many bytes are sent.
         bytes: u64,
@@ -89,7 +90,8 @@ impl Segment {
 #[derive(Default)]
 struct Queue {
     segments: VecDeque<Segment>,
-    /// How many bytes [`Segment::memory`] has of all segments. A stream asks for it after each of its pieces.
+    /// The bytes of [`Segment::memory`] of all segments together, summed up here because a stream asks after each
+    /// piece.
     memory_bytes: u64,
 }
 
@@ -117,7 +119,8 @@ impl Queue {
         }
     }
 
-    /// Takes away `bytes` of memory at the front, which were sent; returns how many of them the new front has.
+    /// Removes `bytes` of memory at the front, which were sent; returns how many of them belong to the new front
+    /// segment.
     fn take(&mut self, mut bytes: usize) -> usize {
         while let Some(length) = self.segments.front().and_then(Segment::memory).map(<[u8]>::len) {
             if bytes < length {
@@ -139,9 +142,9 @@ fn memory_len(segment: &Segment) -> usize {
 pub(crate) enum Flushed {
     /// The kernel took everything.
     All,
-    /// The kernel's buffer is full; the socket will say when it is not.
+    /// The kernel's buffer is full; an event will come when there is room.
     Blocked,
-    /// Enough for one turn; there is more, and the kernel may take it.
+    /// Enough was sent for one turn; more is left, and the kernel may take it.
     Turn,
 }
 
@@ -157,20 +160,20 @@ enum AfterSending {
 /// The queue of one connection.
 #[derive(Default)]
 pub(crate) struct Output {
-    /// Sent before `tail`. Almost no connection has a queue, and each pays for its place.
+    /// The segments that are sent before `tail`; boxed, because almost no connection has any.
     queue: Option<Box<Queue>>,
-    /// The open end, where answers are written.
+    /// The open end, into which answers are written.
     tail: Vec<u8>,
     /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
     sent: usize,
     /// Bytes given to the kernel since the connection began.
     total_bytes: u64,
-    /// Packets are held back until they are full: something follows a file.
+    /// Whether packets are held back until they are full, because something follows a file.
     corked: bool,
 }
 
 impl Output {
-    /// Where the next answer is written.
+    /// The buffer into which the next answer is written.
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.tail
     }
@@ -196,7 +199,7 @@ impl Output {
         self.queue.as_ref().map_or(0, |queue| queue.memory_bytes) + self.tail.len() as u64
     }
 
-    /// Counts like [`Output::memory_bytes`], without bytes that others keep anyway.
+    /// Counts like [`Output::memory_bytes`], without bytes that their owners keep anyway.
     pub(crate) fn own_bytes(&self) -> u64 {
         let own =
             |queue: &Queue| queue.segments.iter().filter_map(Segment::own).map(|own| own.len() as u64).sum();
@@ -271,7 +274,7 @@ impl Output {
     }
 
     /// Sends like [`Output::flush`], and ends our side at once if everything is taken: the end then leaves in the same
-    /// packet as the last bytes, which spares both sides the handling of another.
+    /// packet as the last bytes, which spares both sides the handling of one more packet.
     ///
     /// # Errors
     ///
@@ -327,8 +330,9 @@ impl Output {
     }
 }
 
-/// Whether holding packets back until they are full spares some. `sendfile(2)` cannot say that something follows, such
-/// as the next part or the end; a head can, so one file behind it needs nothing.
+/// Whether holding packets back until they are full makes fewer of them. `sendfile(2)` cannot tell the kernel that
+/// something follows, such as the next part or the end. The call that sends a head can; therefore a single file behind
+/// a head needs no holding back.
 fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: AfterSending) -> bool {
     let segments = queue.len() + usize::from(!tail.is_empty());
     let is_more_than_a_file = then == AfterSending::End || segments > 2;
@@ -362,8 +366,8 @@ fn send_memory(
     };
     *total_bytes += bytes as u64;
     *sent = queue.take(*sent + bytes);
-    // A stream socket that takes a part is full, and tells when it is not (epoll(7)): asking once more would be for
-    // nothing.
+    // A stream socket that takes only a part is full, and makes an event when it has room (epoll(7)): trying once more
+    // would be in vain.
     Ok(if bytes < offered { Flushed::Blocked } else { Flushed::All })
 }
 
@@ -415,7 +419,7 @@ mod tests {
         (from..from + 100_000).flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Sends until the kernel takes no more, or all is sent.
+    /// Sends until the kernel takes nothing more, or all is sent.
     fn fill(output: &mut Output, transport: &mut Transport) -> io::Result<()> {
         while output.flush(transport)? == Flushed::Turn {}
         Ok(())
@@ -462,7 +466,7 @@ mod tests {
     }
 
     /// Borrowed pieces, bytes between them and bytes behind them leave in one call: a datagram. More slices than one
-    /// call takes are two, and nothing is left behind.
+    /// call takes leave in two calls, and nothing is left behind.
     #[test]
     fn pieces_leave_together() -> io::Result<()> {
         for (pieces, calls) in [(1, 1), (SLICES_MAX / 2 - 1, 1), (SLICES_MAX / 2, 2)] {
@@ -496,7 +500,8 @@ mod tests {
         Ok(())
     }
 
-    /// A head says that a file follows; only bytes behind a file are worth two calls more.
+    /// Packets are held back, which costs two calls more, only for bytes behind a file: a head says by itself that a
+    /// file follows.
     #[test]
     fn packets_are_held_back_for_what_follows_a_file() -> io::Result<()> {
         let file: Arc<dyn AsFd + Send + Sync> = Arc::new(std::fs::File::open("/dev/null")?);

@@ -1,18 +1,18 @@
-//! Connections that move between processes: the message about each, and why it is believed.
+//! Connections that move between processes: the message about each connection, and why that message is believed.
 //!
-//! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a
-//! side have the same end of it, so an idle one takes the next message, and messages on their way lie in the kernel: a
-//! worker that is killed loses the messages that it had taken, and no others. A message is a [`Passenger`], the bytes
-//! that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
+//! A *passage* is a pair of sockets between the workers that accept (the *door*) and the workers of a group. All
+//! workers of a side have the same end of it, so an idle one takes the next message, and messages on their way lie in
+//! the kernel: a worker that is killed loses only the messages that it had taken. A message is a [`Passenger`], the
+//! bytes that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
-//! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a
-//! client has, and at which listener it came, so that a group cannot have its own sockets taken for clients of another
-//! address.
+//! A group believes the door. Of the messages of a group, the door believes only those that it has sealed itself. The
+//! seal is over the client's address and its listener, so a group cannot have its own sockets taken for clients of
+//! another address.
 //!
-//! Either side may be taken over, so a message is checked like one from the network: its form, its length, that it has
-//! one descriptor, and that this is a stream socket (the door seals nothing else). There is no check whether the socket
-//! is connected: a process that shares it may change that at any time, and to receive from one that is not connected is
-//! an error, which closes it.
+//! An attacker may have taken over either side, so a message is checked like one from the network: its form, its
+//! length, that it has one descriptor, and that this is a stream socket (the door seals nothing else). Nothing checks
+//! whether the socket is connected: a process that shares the socket may change that at any time, and receiving from a
+//! socket that is not connected fails, which closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -25,16 +25,17 @@ use adyton_sys::board::Board;
 use adyton_sys::pass::{self, Taken};
 use adyton_sys::socket;
 
-/// Moves of a connection without an answer, after which the processes are taken to disagree on who gives it.
+/// Most moves of a connection without an answer. When it has moved so often, the processes are taken to disagree on
+/// which of them answers.
 pub(crate) const HOPS_MAX: u8 = 16;
 
-/// Hops of a client whom nobody else can take: the other side answers 503 itself.
+/// Stands for the number of hops of a client whom no process can take: the other side answers 503 itself.
 const STRANDED: u8 = u8::MAX;
 
 /// The bytes of a passenger, in the order of its fields, without the seal.
 const PASSENGER_BYTES: usize = 32;
 
-/// The bytes of a message that stand before those received from the client.
+/// The bytes of a message that stand before the bytes received from the client.
 const HEADER_BYTES: usize = PASSENGER_BYTES + SEAL_BYTES;
 
 const SEAL_BYTES: usize = 32;
@@ -51,13 +52,13 @@ pub struct Passage {
     pub end: OwnedFd,
     /// The name of the processes at the other end, for the log.
     pub name: Arc<str>,
-    /// The cell in which another process says, by a value other than 0, that somebody is at the other end. `None`:
-    /// somebody always is.
+    /// The cell in which another process says, by a value other than 0, that a process is at the other end. `None`:
+    /// there always is one.
     pub open: Option<(Arc<Board>, usize)>,
 }
 
 impl Passage {
-    /// Whether there is somebody at the other end, now or soon.
+    /// Whether there is a process at the other end, now or soon.
     pub(crate) fn is_open(&self) -> bool {
         let cell = self.open.as_ref().and_then(|(board, cell)| board.cells().get(*cell));
         cell.is_none_or(|cell| cell.load(Ordering::Relaxed) != 0)
@@ -82,10 +83,10 @@ impl std::fmt::Debug for SealKey {
     }
 }
 
-/// The process that answers a request which this process does not.
+/// The process that answers a request in the place of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
-    /// The passage to it, by its number among those of [`crate::Parts`].
+    /// The passage to it, by its number among the passages of [`crate::Parts`].
     pub(crate) passage: usize,
     /// Whether a folder was asked already, and does not have the file.
     pub(crate) has_missed: bool,
@@ -96,7 +97,7 @@ pub(crate) struct Elsewhere {
 pub struct Passenger {
     /// The client's address; `None` on unix sockets.
     pub peer: Option<SocketAddr>,
-    /// The listener that accepted it.
+    /// The listener that accepted the connection.
     pub listener: u16,
     /// How often the connection has moved since its last answer.
     pub hops: u8,
@@ -117,7 +118,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// Whether nobody can take it: it is answered 503.
+    /// Whether no process can take the connection, so that it is answered 503.
     pub(crate) fn is_stranded(&self) -> bool {
         self.hops > HOPS_MAX
     }
@@ -199,8 +200,8 @@ pub(crate) fn send(
     pass::try_pass(passage, &parts, client.as_fd())
 }
 
-/// Passes on a client who has connected where nobody accepts: the door reads a request and answers 503. `key` is the
-/// door's. `false` if the passage is full now.
+/// Passes on a client who has connected to an address at which no process accepts: the door reads a request and answers
+/// 503. `key` is the door's. `false` if the passage is full now.
 ///
 /// # Errors
 ///
@@ -222,13 +223,13 @@ pub enum Came {
     Connection(OwnedFd, Passenger, Seal, usize),
     /// Nothing for now.
     Nothing,
-    /// Nothing any more: nobody is left at the other end.
+    /// Nothing any more: no process is left at the other end.
     End,
     /// A message that another process should not have sent; it was dropped.
     Strange(&'static str),
 }
 
-/// Takes a connection from a passage; `key` is that of the door, which believes nothing without its seal.
+/// Takes a connection from a passage. With the door's `key`, only a connection under the door's seal is taken.
 ///
 /// # Errors
 ///
@@ -257,10 +258,10 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }
 
-/// Gives connections back to the door that wait for a group which does not take them.
+/// Gives connections that wait for a group back to the door, because the group does not take them.
 #[derive(Default)]
 pub struct TurningBack {
-    /// The message that was taken, and found no room on its way back.
+    /// The message that was taken from the passage, and for which there was no room on the way back.
     held: Option<(Vec<u8>, OwnedFd)>,
 }
 
@@ -269,17 +270,17 @@ pub struct TurningBack {
 pub enum TurnedBack {
     /// No connection waits any more.
     All,
-    /// The door has not taken enough to make room for the next one; once it has, this end can be written to.
+    /// The door has not taken enough to make room for the next one; once it has, this end becomes writable.
     NoRoom,
 }
 
 impl TurningBack {
-    /// Sends the connections that wait at the group's end of a passage back to the door, as far as there is room. It
-    /// never waits: its caller has other things to look after.
+    /// Sends the connections that wait at the group's end of a passage back to the door, as far as there is room. The
+    /// call never waits: its caller has other things to look after.
     ///
     /// # Errors
     ///
-    /// No descriptor is left, or nobody is at the other end.
+    /// No descriptor is left, or no process is at the other end.
     pub fn go_on(&mut self, group: impl AsFd) -> io::Result<TurnedBack> {
         let mut bytes = Vec::new();
         loop {
@@ -304,7 +305,7 @@ impl TurningBack {
         }
     }
 
-    /// Whether a connection is on its way back that has found no room yet.
+    /// Whether a connection was taken for which there was no room on the way back yet.
     pub fn holds_one(&self) -> bool {
         self.held.is_some()
     }
@@ -373,7 +374,7 @@ mod tests {
         }
         Ok(())
     }
-    /// A client whom nobody can take comes as one that has moved too often, under the door's seal.
+    /// A client whom no process can take arrives like a client that has moved too often, under the door's seal.
     #[test]
     fn stranded() -> io::Result<()> {
         let (door, group) = pass::passage()?;

@@ -6,7 +6,7 @@ use crate::site::limits::SiteLimits;
 /// Measures from time to time how fast a client takes an answer.
 ///
 /// The kernel says that it has room only when a third of a send buffer of megabytes is free: a client may read all the
-/// time and cause no event for a minute. Hence the bytes that its side has taken are asked for.
+/// time and cause no event for a minute. Therefore the kernel is asked how many bytes the client's side has taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reader {
     since_ms: u64,

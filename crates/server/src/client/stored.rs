@@ -28,7 +28,7 @@ impl Quota {
     }
 }
 
-/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this is dropped.
+/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this value is dropped.
 pub struct Stored {
     file: File,
     bytes: u64,
@@ -57,7 +57,7 @@ impl Stored {
         self.write_reserved(data)
     }
 
-    /// Adds bytes whose disk space is reserved to the file's end.
+    /// Adds bytes to the file's end; their disk space was reserved before.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// The kernel refuses, which no correct program sees.
+    /// The kernel refuses; in a correct program this does not happen.
     pub(crate) fn rewind(&mut self) -> io::Result<()> {
         self.file.rewind()
     }

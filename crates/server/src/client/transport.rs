@@ -7,11 +7,11 @@ use adyton_sys::pipe::Channel;
 use adyton_sys::socket;
 pub(crate) use adyton_sys::socket::Until;
 
-/// The way to and from one client: a TCP or unix socket without blocking.
+/// The way to and from one client: a TCP or unix socket that does not block.
 ///
-/// All that connections, answers and streamed bodies do with a socket goes through here, so another way (TLS) is
-/// another variant of this type. A method that moves bytes returns how many, and `None` when the kernel takes or has
-/// none now; its errors say that the connection is gone.
+/// All that connections, answers and streamed bodies do with a socket goes through here, so another kind of connection
+/// (TLS) would be another variant of this type. A method that moves bytes returns their number, or `None` if the kernel
+/// takes or has none now. An error means that the connection is gone.
 pub(crate) struct Transport {
     socket: OwnedFd,
 }
@@ -44,12 +44,12 @@ impl Transport {
         socket::recv(&self.socket, buffer)
     }
 
-    /// Takes bytes like [`Transport::receive`], into several buffers in one call.
+    /// Takes bytes like [`Transport::receive`], but into several buffers in one call.
     pub(crate) fn receive_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
         socket::recv_vectored(&self.socket, buffers)
     }
 
-    /// Takes bytes like [`Transport::receive`], into a channel, at most `bytes`.
+    /// Takes bytes like [`Transport::receive`], but at most `bytes`, and into a channel.
     pub(crate) fn receive_into(&mut self, channel: &Channel, bytes: usize) -> io::Result<Option<usize>> {
         channel.take_from(&self.socket, bytes)
     }
@@ -69,7 +69,7 @@ impl Transport {
         socket::send(&self.socket, bytes, more)
     }
 
-    /// Sends like [`Transport::send`], several pieces in one call.
+    /// Sends like [`Transport::send`], but several pieces in one call.
     pub(crate) fn send_vectored(&mut self, pieces: &[IoSlice<'_>], more: bool) -> io::Result<Option<usize>> {
         socket::send_vectored(&self.socket, pieces, more)
     }
@@ -90,7 +90,7 @@ impl Transport {
         socket::cork(&self.socket, on);
     }
 
-    /// How many bytes were sent and not taken by the client's side yet.
+    /// The number of bytes that were sent and that the client's side has not taken yet.
     pub(crate) fn untaken_bytes(&self) -> u64 {
         socket::untaken_bytes(&self.socket)
     }

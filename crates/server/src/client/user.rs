@@ -1,4 +1,4 @@
-//! The user who has sent a request, where its route asks for one.
+//! The user who has sent a request, if its route asks for one.
 
 /// A client that has proved who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Large bodies, which wait for their turn if there is not enough memory for all of them.
 //!
 //! A body that waits is not received: the kernel holds its client back. If the bodies before it are slow, so that no
-//! memory becomes free, it goes to a file.
+//! memory becomes free, the waiting body goes to a file.
 
 use crate::answering::step::{Next, Step};
 use crate::client::body::{Upload, Waits};
@@ -9,7 +9,7 @@ use crate::client::connection::{Connection, Phase};
 use crate::course::turn::Turn;
 use crate::event_loop::{Loop, Slot};
 
-/// Time between two looks whether a body waits in vain.
+/// Time between two looks at whether a body waits in vain.
 const LOOK_MS: u64 = 100;
 
 /// The longest wait of a body.
@@ -33,7 +33,8 @@ fn waiting(connection: &mut Connection) -> Option<&mut Upload> {
     }
 }
 
-/// Whether more of a body may be received now: it is small, or has the memory that it needs, or gets it.
+/// Whether more of a body may be received now: the body is small, or has the memory that it needs, or gets that memory
+/// now.
 pub(crate) fn admits(driven: &Loop, upload: &mut Upload) -> bool {
     let is_first = driven.bodies.is_empty();
     upload.needs_blocks().is_none_or(|blocks| is_first && upload.reserve(blocks, driven.now_ms))
@@ -53,8 +54,8 @@ pub(crate) fn await_memory(mut turn: Turn<'_>) -> Step {
     Step::On(turn.connection, Next::Wait)
 }
 
-/// Has bodies that wait go on, in their order, as far as there is memory. If some are left, the loop is woken when
-/// there is more.
+/// Has bodies that wait go on, in their order, as far as there is memory. If bodies still have to wait, the loop is
+/// woken when there is more memory.
 pub(crate) fn admit_waiting(driven: &mut Loop) {
     while let Some(&key) = driven.bodies.front() {
         let now_ms = driven.now_ms;

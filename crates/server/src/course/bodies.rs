@@ -31,7 +31,7 @@ const RECEIVES_PER_TURN: u32 = 16;
 /// client that sends a byte in each chunk would keep the loop for milliseconds with every receive.
 const PARTS_PER_TURN: u32 = 1024;
 
-/// The way in which a request goes on whose body is not here yet.
+/// The way in which a request goes on while its body is not here yet.
 pub(crate) enum Begun<'t> {
     /// By this step.
     Step(Step),
@@ -121,7 +121,7 @@ pub(crate) fn enter_with_body(
 ///
 /// # Errors
 ///
-/// A file of another path is to answer, by the rules of that path, which may want the body.
+/// A file of another path is to answer, by the rules of that path, and the body may be wanted there.
 fn answer_before_body(mut turn: Turn<'_>, request: Range<usize>) -> Result<Step, Turn<'_>> {
     let Desk { buffer, head, exchange, .. } = &mut *turn.desk;
     let exchange = exchange.get_or_insert_with(Exchange::empty);
@@ -178,7 +178,7 @@ fn begin_upload(mut turn: Turn<'_>, upload: Upload) -> Step {
     turn.connection.phase = Phase::Upload(Box::new(upload));
     let deadline_ms = turn.driven.now_ms + turn.connection.outbox().terms.limits.body_idle_timeout_ms;
     turn.driven.timers.set(turn.key, deadline_ms);
-    // Answers to earlier requests do not wait for this one's body.
+    // Answers to earlier requests do not wait for the body of this request.
     if turn.connection.flush().is_err() {
         return Step::On(turn.connection, Next::Close);
     }
@@ -196,7 +196,7 @@ pub(crate) fn receive_body(mut turn: Turn<'_>) -> Step {
         return Step::On(turn.connection, Next::Close);
     }
     let limits = turn.connection.outbox().terms.limits;
-    // The channel leads into a file, if the body goes there; if it were kept for longer, it would take up
+    // If the body goes into a file, the channel leads there. It is not kept beyond this turn, because it takes up
     // descriptors.
     let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
     for _ in 0..RECEIVES_PER_TURN {
@@ -240,7 +240,7 @@ enum BodyPart {
     Waits,
 }
 
-/// Receives some of a request body, and keeps the received bytes that are left over.
+/// Receives some of a request body, and keeps the received bytes that do not belong to it.
 fn receive_part(
     driven: &Loop,
     connection: &mut Connection,

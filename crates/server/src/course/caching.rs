@@ -12,7 +12,7 @@ use crate::course::dispatch::send_and_watch;
 use crate::course::turn::Turn;
 use crate::event_loop::{Awaited, Waiting};
 
-/// The longest wait of a request for the answer to another; after it the request is answered by itself.
+/// The longest wait of a request for the answer to another request; after it, the request is answered on its own.
 const WAIT_MS_MAX: u64 = 5_000;
 
 /// Has the request of the desk's exchange wait for the answer to another request; the desk's head is parsed.

@@ -17,7 +17,7 @@ use crate::site::asking::site_of;
 use crate::threads::checker::Check;
 use crate::threads::desk::Desk;
 
-/// Has the credentials of the request of the desk's exchange verified; the desk's head is parsed.
+/// Has credentials verified that came with the request of the desk's exchange; the desk's head is parsed.
 pub(crate) fn begin_check(mut turn: Turn<'_>, credentials: Box<Credentials>) -> Step {
     if credentials.are_asked() {
         return begin_asking(turn, credentials);

@@ -22,7 +22,7 @@ use crate::course::turn::Turn;
 use crate::event_loop::Loop;
 use crate::lock::lock;
 
-/// Begins the answer to a request that has its id.
+/// Begins the answer to the request with this id.
 pub(crate) fn begin_answer(driven: &Loop, answer: &mut Answer, asked: Asked, id: RequestId) {
     write_name(answer, &driven.shared.common, &id);
     answer.begin(asked, id);
@@ -103,7 +103,7 @@ pub(crate) fn log_streamed(driven: &mut Loop, connection: &Connection, respond: 
 
 /// Goes on after an answer is written.
 pub(crate) fn conclude(turn: Turn<'_>, after: After) -> Step {
-    // Closing over bytes that were not read resets the connection.
+    // Closing a connection with bytes that were not read resets it.
     let is_over_unread = after == After::Close && (turn.connection.unparsed || turn.connection.more);
     settle(turn, if is_over_unread { After::Linger } else { after })
 }
@@ -130,7 +130,7 @@ pub(crate) fn settle(mut turn: Turn<'_>, after: After) -> Step {
     }
 }
 
-/// Goes on after everything is sent: with the next request, with lingering, or with the end.
+/// Goes on after everything is sent: with the next request, by lingering, or by closing the connection.
 pub(crate) fn after_answer(mut turn: Turn<'_>, after: After) -> Step {
     match after {
         After::Close => Step::On(turn.connection, Next::Close),
@@ -152,7 +152,7 @@ pub(crate) fn after_answer(mut turn: Turn<'_>, after: After) -> Step {
             let deadline_ms = if turn.connection.carry.is_empty() {
                 turn.driven.now_ms + turn.connection.outbox().terms.limits.keep_alive_timeout_ms
             } else {
-                // No request may have been answered since the head began, so its time goes on.
+                // Perhaps no request was answered since the head began, so the head's time goes on.
                 turn.connection.since_ms + turn.driven.shared.config.head_timeout_ms
             };
             turn.driven.timers.set(turn.key, deadline_ms);
@@ -236,7 +236,8 @@ pub(crate) fn refuse_as(mut turn: Turn<'_>, id: RequestId, refusal: Refusal, sta
     settle(turn, After::Linger)
 }
 
-/// Returns the beginning of a request whose rest a connection waits for; empty if nothing of it has come.
+/// Returns the received beginning of the request for which a connection waits; empty if nothing of the request has
+/// come.
 pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     match &connection.phase {
         Phase::Head | Phase::Depart(_) => start_of(&connection.carry),

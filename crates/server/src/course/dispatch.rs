@@ -28,7 +28,7 @@ const ALWAYS_MS: u64 = u64::MAX;
 /// Threads that are woken together.
 const CALLED_MAX: usize = 32;
 
-/// The greatest age of a request that is believed: above it the clocks differ.
+/// The greatest age of a request that is believed: if a proxy tells a greater one, its clock differs from ours.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 
 /// Has the application answer the request of the desk's exchange; the desk's head is parsed.
@@ -82,8 +82,8 @@ fn may_enter(driven: &mut Loop) -> bool {
     driven.shared.crew.take_slot(&mut driven.calls.slot)
 }
 
-/// Puts a job into the queue. The loop's own slot goes with it if it is the last slot and the loop has no use for
-/// it.
+/// Puts a job into the queue. The loop gives its own slot to the job if that slot is the last one, and the loop has no
+/// use for it.
 fn submit(driven: &mut Loop, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
     let spare = !driven.needs_slot();
     let Loop { called, calls, .. } = driven;
@@ -129,7 +129,7 @@ pub(crate) fn send_and_watch(driven: &mut Loop, key: usize, outbox: &mut Outbox,
     if matches!(outbox.flush(), Ok(Flushed::All)) {
         outbox.output.give_back(&mut desk.spare);
     }
-    // The watch tells of a client that goes away meanwhile. If it fails, the client is looked at later.
+    // The watch tells of a client that goes away meanwhile. If watching fails, the client is looked at later.
     let _ = driven.watch(key, outbox);
 }
 
@@ -147,9 +147,9 @@ pub(crate) fn send(driven: &mut Loop, key: usize, errand: Errand) -> Option<Erra
     None
 }
 
-/// Takes the next quick request of this loop back out of the queue. It was queued because the driver could not
-/// enter the application when it came; if the driver runs it now, no other thread need be woken for it, nor wait
-/// for the interpreter beside this one. `None` if there is none, or the driver still cannot enter.
+/// Takes the next quick request of this loop back out of the queue. The request was queued because the driver could not
+/// enter the application when it came. If the driver runs it now, no other thread has to be woken for it and then wait
+/// for the interpreter. `None` if there is no such request, or the driver still cannot enter.
 #[expect(clippy::option_option, reason = "as for `rounds::step`")]
 pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
     driven.recalls = false;
@@ -160,7 +160,8 @@ pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand
     let job = driven.shared.crew.withdraw(|job| job.is_quick && job.home == home);
     let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
         driven.has_queued = false;
-        // Requests that stay in the queue were held back for this driver, or for one before it that is still in its call.
+        // Requests that stay in the queue were held back for this driver, or for an earlier one that is still in its
+        // call.
         driven.shared.crew.call_up_rest(driven.now_ms);
         return None;
     };
@@ -189,7 +190,7 @@ pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand
     Some(Some(Errand::Ask(exchange)))
 }
 
-/// Whether the peer may be a proxy of our own: other clients could tell any time for their requests.
+/// Whether the peer may be a proxy of our own. Any other client could claim a false time for its requests.
 fn is_near(peer: Option<SocketAddr>) -> bool {
     let is_near_v4 = |ip: Ipv4Addr| ip.is_loopback() || ip.is_private();
     match peer.map(|peer| peer.ip()) {
@@ -213,7 +214,7 @@ fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
     }
 }
 
-/// Parses a time since 1970, whose unit shows in its size, and returns it in ms.
+/// Parses a time since 1970 and returns it in ms; the size of the number shows its unit.
 fn unix_ms(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty()
@@ -326,7 +327,7 @@ mod tests {
         }
     }
 
-    /// All three units that proxies use are read, and nonsense is not.
+    /// Times in all three units that proxies use are read, and any other text is not.
     #[test]
     fn times_in_any_unit() {
         assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000.123"));

@@ -11,7 +11,7 @@
 //! | `bodies`, `admitting` | bodies that are received, and those that wait for memory |
 //! | `sending` | the rest of an answer, as the client takes it |
 //! | `sending_on` | requests whose target becomes another one |
-//! | `checking`, `caching`, `scripting` | waits of a request: for a verdict, for the answer to another, for a script |
+//! | `checking`, `caching`, `scripting` | waits of a request: for a verdict, another request's answer, a script |
 //! | `dispatch` | the choice of the thread that runs a request |
 //! | `passing` | connections that leave for another process, such as a worker of a group; `client/passage` sends them |
 //! | `routing` | a request answered by the route that its path takes, or refused there |

@@ -21,7 +21,7 @@ use crate::course::turn::Turn;
 /// bytes received behind the last answered request; the next request begins there.
 pub(crate) fn pass_on(mut turn: Turn<'_>, elsewhere: Elsewhere, received: Range<usize>) -> Step {
     if !turn.connection.outbox().output.is_empty() {
-        // Answers of this process are sent by it, and before anything else.
+        // This process sends its own answers first.
         turn.connection.keep(&turn.desk.buffer[received], true);
         return settle(turn, After::Next);
     }
@@ -41,7 +41,7 @@ pub(crate) fn pass_on(mut turn: Turn<'_>, elsewhere: Elsewhere, received: Range<
     depart(turn, departing)
 }
 
-/// Passes a connection on whose request is complete, but not in the buffer any more. A body in a file cannot move.
+/// Passes on a connection whose request is complete, and no longer in the buffer. A body in a file cannot move.
 pub(crate) fn pass_on_owned(turn: Turn<'_>, elsewhere: Elsewhere, owned: &Owned) -> Step {
     let mut bytes = owned.head.clone();
     let is_chunked = turn.desk.head.framing() == adyton_http1::Framing::Chunked;
@@ -57,7 +57,7 @@ pub(crate) fn pass_on_owned(turn: Turn<'_>, elsewhere: Elsewhere, owned: &Owned)
                 bytes.extend_from_slice(b"\r\n0\r\n\r\n");
             }
         }
-        // The bytes that follow the body must not go in its place.
+        // The bytes behind the body must not be passed on as if they were the body.
         OwnedBody::Memory(_) | OwnedBody::File(_) | OwnedBody::Live(_) => {
             let start = start_of(&owned.head);
             return refuse(turn, NOT_MOVED, &start);
@@ -96,7 +96,7 @@ pub(crate) fn depart(turn: Turn<'_>, departing: Departing) -> Step {
         }
         Ok(false) if turn.driven.await_room(passage, turn.key) => Step::On(turn.connection, Next::Wait),
         Ok(false) => strand_departing(turn),
-        // No process is left at the other end: the server stops, or that version is no more.
+        // No process is left at the other end: the server is stopping, or the version at that end has ended.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => strand_departing(turn),
         Err(error) => {
             log::write(

@@ -1,4 +1,4 @@
-//! The rest of an answer: sent as the client takes it, and made as it is sent.
+//! The rest of an answer: sent at the pace of the client, and made at the pace of sending.
 
 use crate::answering::answer::After;
 use crate::answering::errand::Errand;
@@ -64,7 +64,7 @@ pub(crate) fn finish(mut turn: Turn<'_>, respond: Respond) -> Step {
     after_answer(turn, after)
 }
 
-/// Returns a connection's next step after an answer that is sent, which is logged if it was streamed.
+/// Returns a connection's next step after an answer is sent, and logs the answer if it was streamed.
 fn next_after(
     driven: &mut Loop,
     connection: &mut Connection,
@@ -97,8 +97,8 @@ pub(crate) fn close(driven: &mut Loop, mut connection: Connection) -> Option<Err
 
 /// Reads and drops bytes until the client has closed.
 ///
-/// Past the limit nothing more is read, which makes the client stop sending, and the deadline ends the connection:
-/// closing it at once would reset it before the client has looked for its answer.
+/// Beyond the limit nothing more is read. That makes the client stop sending, and the deadline ends the connection.
+/// Closing the connection at once would reset it before the client has read the answer.
 pub(crate) fn linger(turn: Turn<'_>) -> Step {
     let Turn { desk, mut connection, .. } = turn;
     loop {

@@ -76,7 +76,7 @@ pub(crate) fn rewrite(mut turn: Turn<'_>, Rewritten { target, met }: Rewritten) 
     let is_turning = onward.named > TIMES_MAX;
     exchange.answer.onward = Some(onward);
     let to = if is_turning {
-        To::Nowhere(format!("more than {TIMES_MAX} files in turn were to answer it"))
+        To::Nowhere(format!("more than {TIMES_MAX} files, one after the other, were named to answer it"))
     } else if matches!(turn.desk.head.parse(&head, &turn.driven.shared.config.head), Ok(Parsed::Complete)) {
         To::Path(target)
     } else {
@@ -102,7 +102,7 @@ struct Target {
     has_missed: bool,
 }
 
-/// Answers a request at its new target, or finds who does; the desk's head is the one for that target.
+/// Answers a request at its new target, or finds what is to answer it; the desk's head is the one for that target.
 fn route_onward(
     driven: &mut Loop,
     exchange: &mut Exchange,
@@ -138,7 +138,7 @@ fn route_onward(
             }
         }
         (_, Some(To::Nowhere(why))) => fail_nowhere(driven, answer, &why),
-        // A site that is served no longer: paths and folders may mean something else by now.
+        // The site is no longer served: its paths and folders may mean something else by now.
         _ => Reply::new(answer, &driven.shared.common, &driven.date).fail(503, HAS_CHANGED),
     }
     Routed::Answered
@@ -175,8 +175,8 @@ fn follow_onward(
         return rewrite(turn, rewritten);
     }
     if let Routed::Elsewhere(elsewhere) = routed {
-        // The other process applies the site's rule, too, so the original head is passed on, unless only a look at
-        // a folder has told the target.
+        // The other process applies the site's rule, too, so the original head is passed on; but not if this process
+        // had to look into a folder to find the target.
         let onward = exchange.answer.onward.take();
         let sent = onward.filter(|onward| onward.times == 0 && onward.named == 0);
         let head = sent.map_or(owned.head, |onward| onward.head);
@@ -208,4 +208,4 @@ const OF_ANOTHER_PROCESS: &str = "another process answers that route; an applica
 
 const CANNOT_GO: &str = "This request was sent on where it cannot go.";
 
-const HAS_CHANGED: &str = "What is served here has changed just now. Ask again, please.";
+const HAS_CHANGED: &str = "The sites of this server have just changed. Please try again.";

@@ -90,7 +90,7 @@ fn go_through_phases(driven: &mut Loop, desk: &mut Desk, key: usize, first: Step
         };
         match next {
             Next::Continue if is_first => {}
-            // Bytes that are received now may have come later than the event.
+            // Bytes that are received now may have come later than the event, so files are looked at anew for them.
             Next::Continue => driven.looks += 1,
             // The kernel has announced the peer's end together with its last bytes, and will not announce it again.
             Next::Wait if driven.connections.take_ending(key) => {}
@@ -232,7 +232,7 @@ fn has_underscore(request: Request<'_>) -> bool {
     request.fields().iter().any(|field| memchr::memchr(b'_', request.name(field)).is_some())
 }
 
-/// Returns where a body ends that is here already; `None` if more has to come, or has to be decoded.
+/// Returns the end of a body that is already here; `None` if more of the body has to come, or it has to be decoded.
 fn body_end(framing: Framing, body_at: usize, filled: usize) -> Option<usize> {
     match framing {
         Framing::None => Some(body_at),
@@ -267,7 +267,7 @@ pub(crate) fn answer_owned(mut turn: Turn<'_>, owned: Owned) -> Step {
         }
         Answering::Pass(elsewhere) => pass_on_owned(turn, elsewhere, &owned),
         later => {
-            // A script gets no body that is read live, but the rest of such a body is still to be read.
+            // No script reads a live body. The answer keeps the live body, so that its rest is read after the answer.
             if matches!(later, Answering::Rewritten(_) | Answering::Script(_)) {
                 exchange.answer.live = live;
             }

@@ -17,22 +17,24 @@ use crate::board::tally::{Cell, Tally};
 use crate::client::addresses::Addresses;
 use crate::client::passage::{self, Came, Passenger, Seal, SealKey};
 
-/// Connections taken from one listener before the others get their turn.
+/// Connections taken from one listener before the other listeners get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;
 
-/// Pause in accepting once the process is out of descriptors: trying again at once would fail, and keep a CPU busy.
+/// Pause in accepting after the process has run out of descriptors: trying again at once would fail, and keep a CPU
+/// busy.
 const PAUSE_MS: u64 = 100;
 
 /// Time between two log lines about such pauses: more lines would only fill the disk.
 const COMPLAINT_MS: u64 = 10_000;
 
-/// Pause of a worker that leaves new connections to others because it is ahead of them.
+/// Pause of a worker that leaves new connections to other workers because it is ahead of them.
 const SHARE_PAUSE_MS: u64 = 1;
 
-/// Pause of a worker that leaves new connections to others because it has no thread for them.
+/// Pause of a worker that leaves new connections to other workers because it has no thread for these connections.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// Looks in a row that find a connection waiting, after which a worker takes it although it has no thread for it.
+/// Number of looks: if so many in a row find a connection waiting, a worker takes the connection although no thread is
+/// free for it.
 const FULL_LOOKS: u32 = 10;
 
 /// The result of an attempt to accept.
@@ -53,17 +55,17 @@ pub(crate) enum Accepted {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
-    /// Ends of the passages through which other processes pass connections on; `None` in the place of one that has
-    /// ended. Their numbers follow those of the listeners.
+    /// Ends of the passages through which other processes pass connections on; `None` in the place of a passage that
+    /// has ended. Their numbers follow those of the listeners.
     passages: Vec<Option<OwnedFd>>,
-    /// The key with which the door seals what it tells of clients.
+    /// The key with which the door seals its messages about clients.
     seal_key: Option<SealKey>,
-    /// Number of addresses: the listeners are those of all addresses, over and over.
+    /// Number of addresses. The list of listeners repeats the addresses in the same order: once for each worker.
     addresses: usize,
     clients: Addresses,
     share: Option<Arc<Share>>,
     surplus: Surplus,
-    /// Listeners where connections wait, and how many may be taken before the others get their turn.
+    /// Listeners at which connections wait, and how many may be taken from each before the others get their turn.
     ready: VecDeque<(usize, u32)>,
     /// Number of connections that are taken here even if this worker is ahead or full: other workers have had the time
     /// to take them.
@@ -86,7 +88,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Makes an acceptor for listeners of so many addresses, over and over.
+    /// Makes an acceptor for listeners of `addresses` addresses; the list of listeners repeats these in the same order.
     pub(crate) fn new(
         listeners: Vec<OwnedFd>,
         passages: Vec<OwnedFd>,
@@ -162,10 +164,11 @@ impl Acceptor {
         self.share.is_some()
     }
 
-    /// Whether connections that wait are left to other workers: this worker is ahead of them, or it `is_full` and
-    /// another is not. After a pause for the others it takes one connection, and then pauses again.
+    /// Whether connections that wait are left to other workers, because this worker is ahead of them, or because it
+    /// `is_full` and another worker is not. After a pause in favour of the other workers it takes one connection, and
+    /// then pauses again.
     pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
-        // The others know of a worker that ends that it takes nothing.
+        // The other workers know that a worker which is stopping takes nothing.
         let is_full = is_full && !self.is_stopping;
         self.tell_full(is_full);
         let Some(share) = &self.share else { return false };
@@ -181,9 +184,9 @@ impl Acceptor {
         leaves
     }
 
-    /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether others take
-    /// them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`] looks in a
-    /// row, it takes them: the others may stand still.
+    /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether other
+    /// workers take them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`]
+    /// looks in a row, it takes them: the other workers may be stuck.
     pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
         if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
             return;
@@ -229,7 +232,8 @@ impl Acceptor {
         let passage = || self.passages.get(listener - self.listeners.len())?.as_ref();
         let socket = self.listeners.get(listener);
         let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
-        // The last connection that waited may have been taken already: then no other is to be closed to make room.
+        // The last connection that waited may have been taken already: then no other connection is to be closed to make
+        // room.
         let room_for = |error| match socket::wait(socket, socket::Until::Readable, 0) {
             Ok(false) => Accepted::Nothing,
             _ => Accepted::NoRoom(error),
@@ -275,7 +279,7 @@ impl Acceptor {
         }
     }
 
-    /// Drops a passage without a process at its other end, of which the kernel would tell again and again.
+    /// Drops a passage that has no process at its other end. The kernel would tell of that end again and again.
     pub(crate) fn note_end(&mut self, listener: usize, epoll: &Epoll) {
         let place =
             listener.checked_sub(self.listeners.len()).and_then(|number| self.passages.get_mut(number));
@@ -287,7 +291,7 @@ impl Acceptor {
         }
     }
 
-    /// Counts a client in; `false` if its address has too many connections.
+    /// Counts a new client; `false` if its address has too many connections.
     pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
         if !self.clients.enter(key, peer) {
             return false;
@@ -298,7 +302,7 @@ impl Acceptor {
         true
     }
 
-    /// Counts a client out: there is a descriptor again, and room.
+    /// Stops counting a client, which has gone: there is a free descriptor again, and room.
     pub(crate) fn leave(&mut self, key: usize) {
         if let Some(share) = &self.share {
             share.leave(1);
@@ -333,7 +337,7 @@ impl Acceptor {
         }
     }
 
-    /// Watches the listeners exactly while connections may be accepted. Called before each wait.
+    /// Watches the listeners while connections may be accepted, and not otherwise. Called before each wait.
     #[inline]
     pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64, is_full: bool) {
         if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {
@@ -374,7 +378,7 @@ impl Acceptor {
     pub(crate) fn begin_stop(&mut self, epoll: &Epoll, takes_queue: bool, connections: usize, now_ms: u64) {
         self.is_stopping = true;
         // Connections that come from now on are to wake another process that listens there, too. Closing a descriptor
-        // would not end its watch while others have the same socket open (epoll(7)).
+        // would not end its watch while other processes have the socket open (epoll(7)).
         self.update_watch(epoll, now_ms, false);
         // Connections that this worker still has must not make the remaining workers take more than an equal share.
         if let Some(share) = self.share.take() {
@@ -399,7 +403,7 @@ impl Acceptor {
         true
     }
 
-    /// Notes how many connections too many one of this worker's `loops` has.
+    /// Notes the surplus of connections of one loop, if this worker has `loops` loops.
     pub(crate) fn look_at_surplus(&mut self, loops: usize) {
         self.surplus.look(surplus(self.share.as_deref(), loops));
     }
@@ -411,7 +415,7 @@ impl Acceptor {
     }
 }
 
-/// Returns how many connections too many one of a worker's loops has.
+/// Returns the surplus of one of a worker's loops: its part of the connections that other workers should have.
 fn surplus(share: Option<&Share>, loops: usize) -> u64 {
     share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
 }

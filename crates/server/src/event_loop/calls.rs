@@ -11,11 +11,11 @@ use crate::threads::endpoints::{Endpoint, Endpoints};
 use crate::threads::pace::{Mark, Pace, WAITS_US, Waited};
 use crate::threads::task::{NO_KEY, What};
 
-/// Age of a loop's last quick call beyond which the loop has no use for a slot that others wait for.
+/// Age of a loop's last quick call beyond which the loop has no use for a slot that other threads wait for.
 const KEEP_SLOT_MS: u64 = 50;
 
-/// Time of a batch, with [`CALL_US`] more for each call, beyond which a slow call is in it: the next calls are timed
-/// one by one, to find out which.
+/// Time of a batch, besides [`CALL_US`] for each of its calls. A batch that takes longer has a slow call in it: the
+/// next calls are timed one by one, to find that call.
 const BATCH_US: u64 = 150;
 
 /// The most that a quick call takes.
@@ -38,7 +38,7 @@ pub(crate) struct Calling {
 pub(crate) struct Calls {
     /// The loop's claim to a slot for these calls.
     pub(crate) slot: SlotClaim,
-    /// When the loop last had a quick call to make, or would have made one with a slot.
+    /// The time at which the loop last had a quick call to make, whether or not it had a slot for it.
     quick_ms: u64,
     /// The way to the client that the driver's present call answers.
     pub(crate) lent: Option<Box<Outbox>>,
@@ -98,7 +98,7 @@ impl Calls {
         self.since_wait += 1;
     }
 
-    /// Notes that a call begins that goes on with an answer, or ends it.
+    /// Notes the beginning of a call that goes on with an answer, or ends it.
     pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
         self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, limits, counts: false };
     }

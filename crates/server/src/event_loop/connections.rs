@@ -12,7 +12,8 @@ pub(crate) struct Slot {
     ending: bool,
     /// Whether something came while it was away.
     missed: bool,
-    /// Whether it waits for its next turn: it has one place in that queue, whatever comes for it meanwhile.
+    /// Whether the connection waits for its next turn. It has only one place in that queue, whatever comes for it
+    /// meanwhile.
     is_queued: bool,
 }
 
@@ -22,7 +23,7 @@ impl Slot {
         self.connection.as_deref().filter(|connection| !connection.is_away())
     }
 
-    /// Returns the connection like [`Slot::here`], to change it in its place.
+    /// Returns the connection like [`Slot::here`], as a mutable reference.
     pub(crate) fn here_mut(&mut self) -> Option<&mut Connection> {
         self.connection.as_deref_mut().filter(|connection| !connection.is_away())
     }
@@ -42,8 +43,8 @@ impl Slot {
         self.ending |= ending;
     }
 
-    /// Notes that something has come, if the connection waits for its turn. Returns `false` if it does not, and is to
-    /// get a turn now.
+    /// Notes that something has come, if the connection waits for its turn. Returns `false` if the connection does not
+    /// wait, and should get a turn now.
     pub(crate) fn hears_while_queued(&mut self, ending: bool) -> bool {
         if !self.is_queued {
             return false;
@@ -134,7 +135,8 @@ impl Connections {
         self.slots.get_mut(key)?.connection.as_deref_mut()
     }
 
-    /// Takes the connection of an exchange that comes back. Its absence would be a fault of ours: see `guarded` in `course`.
+    /// Takes the connection of an exchange that comes back. If it is missing, that is a fault of ours (see `guarded` in
+    /// `course`).
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     pub(crate) fn take_away(&mut self, key: usize) -> Box<Connection> {
         let connection = self.slots.get_mut(key).and_then(|slot| slot.connection.take());
@@ -142,12 +144,12 @@ impl Connections {
         connection
     }
 
-    /// Whether something came while the connection was away; told once.
+    /// Whether something came while the connection was away; `true` only at the first call after it came.
     pub(crate) fn take_missed(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.missed))
     }
 
-    /// Whether the peer's end was announced; told once.
+    /// Whether the peer's end was announced; `true` only at the first call after the announcement.
     pub(crate) fn take_ending(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.ending))
     }

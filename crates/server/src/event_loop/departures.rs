@@ -19,7 +19,8 @@ struct Way {
     passage: Passage,
     /// Whether the kernel tells the loop when there is room again.
     is_watched: bool,
-    /// Keys of the connections that wait for room, in the order in which they came. Some may have gone.
+    /// Keys of the connections that wait for room, in the order in which they came. Some of these connections may have
+    /// gone.
     waiting: Vec<usize>,
     /// When the passage may be logged again, in ms of the monotonic clock.
     silent_until_ms: u64,
@@ -40,7 +41,7 @@ impl Departures {
             .map(|passage| &passage.end)
     }
 
-    /// Has a connection wait for room in a passage, of which the kernel tells the loop by this token.
+    /// Has a connection wait for room in a passage. The kernel tells the loop of room by an event with this `token`.
     ///
     /// # Errors
     ///
@@ -51,22 +52,22 @@ impl Departures {
             way.waiting.push(key);
         }
         if !way.is_watched {
-            // If there is room by now, the kernel tells so at once.
+            // If there is room by now, the kernel makes the event at once.
             epoll.add(&way.passage.end, token, Interest::Room)?;
             way.is_watched = true;
         }
         Ok(())
     }
 
-    /// Notes that a connection has waited in vain for room in a passage. Returns the name of the other end, which takes
-    /// nothing, if that is to be logged now.
+    /// Notes that a connection has waited in vain for room in a passage. If it is to be logged now that the other end
+    /// takes nothing, returns the name of that end.
     pub(crate) fn note_stuck(&mut self, number: usize, now_ms: u64) -> Option<&str> {
         let way = self.ways.get_mut(number).filter(|way| way.silent_until_ms <= now_ms)?;
         way.silent_until_ms = now_ms + TOLD_EVERY_MS;
         Some(&way.passage.name)
     }
 
-    /// Takes the connections that wait for room in a passage, where there may be some now.
+    /// Takes the connections that wait for room in a passage, because there may be room now.
     pub(crate) fn take_waiting(&mut self, number: usize) -> Vec<usize> {
         self.ways.get_mut(number).map(|way| std::mem::take(&mut way.waiting)).unwrap_or_default()
     }

@@ -1,18 +1,18 @@
 //! The event loop: a value that one thread drives at a time.
 //!
-//! All unfinished work lives in here and not on the driver's stack: events taken from the kernel and not yet handled,
+//! All unfinished work is in the loop and not on the driver's stack: events taken from the kernel and not yet handled,
 //! connections with more to do, timers, answers not yet sent. A driver's other tools (its receive buffer, its scratch
-//! head) are its desk. So another thread can go on wherever this one is. The loop never calls the application: it
-//! returns an [`Errand`], and gets the result.
+//! head) are its desk. So another thread can take the loop over, wherever its driver is at that moment. The loop never
+//! calls the application: it returns an [`Errand`], and gets the result.
 //!
-//! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are its parts, but for
-//! three, which call the steps of `course`:
+//! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are parts of the loop,
+//! except three, which call the steps of `course`:
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `rounds` | all that a driver has the loop do: events, one by one, and then the wait for the kernel |
 //! | `arrivals` | new connections |
-//! | `shed` | room for them when there is none |
+//! | `shed` | room for new connections when there is none |
 
 mod acceptor;
 pub(crate) mod arrivals;
@@ -77,8 +77,8 @@ use self::turns::Turns;
 
 /// The parts of which a loop is made.
 pub struct Parts {
-    /// Listening sockets, non-blocking: one for every address, and again one for every address for each other worker at
-    /// whose sockets this one listens, too.
+    /// Listening sockets, non-blocking: one for each address, and then as many again for each other worker at whose
+    /// sockets this worker listens, too.
     pub listeners: Vec<OwnedFd>,
     /// Number of addresses.
     pub addresses: usize,
@@ -86,7 +86,8 @@ pub struct Parts {
     pub passages: Vec<Passage>,
     /// This process's share of the connections, beside other workers; `None` if it has no other workers.
     pub share: Option<Arc<Share>>,
-    /// The folders that the plan's routes name by number. Each loop has its own instance of each, with its own cache.
+    /// The folders that the plan's routes name by number. Each loop has its own instance of each folder, with its own
+    /// cache.
     pub folders: Vec<Folder>,
     /// Wakes the loop, even from signal handlers.
     pub wake: Arc<Wake>,
@@ -106,7 +107,7 @@ pub(crate) enum Advance {
 /// An event loop over connections.
 pub(crate) struct Loop {
     pub(crate) shared: Arc<Shared>,
-    /// Its number among the server's loops.
+    /// The loop's number among the server's loops.
     pub(crate) home: usize,
     pub(crate) plan: Arc<Plan>,
     pub(crate) last_host: LastHost,
@@ -134,7 +135,7 @@ pub(crate) struct Loop {
     pub(crate) turns: Turns,
     pub(crate) timers: Wheel,
     due: Vec<Fired>,
-    /// The thread that drives.
+    /// The thread that drives the loop.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// Sleeping threads that have a request from this loop, and are woken when its driver has let go of the
     /// interpreter.
@@ -148,12 +149,13 @@ pub(crate) struct Loop {
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
-    /// When to look at threads that drop the rest of answers whose clients have gone: that may take too long.
+    /// The time at which to look at threads that drop the rest of answers whose clients have gone: dropping the rest
+    /// may take too long.
     pub(crate) discards_due_ms: Option<u64>,
     standing: Standing,
-    /// When running requests have to be done; set once a stop was asked for.
+    /// The time at which running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
-    /// Until when idle connections are kept although a stop was asked for.
+    /// The time until which idle connections are kept although a stop was asked for.
     idle_until_ms: Option<u64>,
 }
 
@@ -163,7 +165,7 @@ impl Loop {
         let poll = Poll::new(&*parts.wake)?;
         shared.tally.shift(Cell::Listening, 0, 1);
         let clients = Addresses::new(shared.config.connections_per_address_max);
-        // Copies are watched for connections that arrive, and the originals for room.
+        // The loop watches a copy of each passage's end for connections that arrive, and the end itself for room.
         let arrivals: io::Result<Vec<OwnedFd>> =
             parts.passages.iter().map(|one| one.end.try_clone()).collect();
         let (arrivals, seal_key) = (arrivals?, shared.config.seal_key.clone());
@@ -230,7 +232,7 @@ impl Loop {
         self.calls.batch_since_us()
     }
 
-    /// Has a connection wait for its next turn, after all others have had theirs.
+    /// Has a connection wait for its next turn, after all other connections that wait.
     pub(crate) fn queue(&mut self, key: usize) {
         if self.connections.enqueue(key) {
             self.turns.push(key);
@@ -265,8 +267,8 @@ impl Loop {
         self.acceptor.leave(key);
     }
 
-    /// Watches a connection's socket: bytes that come from here on make an event, and bytes that have come since the
-    /// turn make one at once.
+    /// Watches a connection's socket: bytes that come from here on make an event, and bytes that have come after the
+    /// turn make an event at once.
     pub(crate) fn watch(&mut self, key: usize, outbox: &mut Outbox) -> io::Result<()> {
         if !outbox.watched {
             self.poll.epoll.add(&outbox.transport, key as u64, Interest::Edge)?;
@@ -279,12 +281,12 @@ impl Loop {
     /// end the watch.
     pub(crate) fn unwatch(&self, connection: &Connection) {
         if connection.outbox().watched {
-            // The socket is watched, so this does not fail; if it did, events would come for nothing.
+            // The socket is watched, so this does not fail; if it did, useless events would come.
             let _ = self.poll.epoll.remove(&connection.outbox().transport);
         }
     }
 
-    /// Watches a part of a script, like [`Loop::watch`].
+    /// Watches a part of a script, as [`Loop::watch`] watches a connection.
     pub(crate) fn poll_script(
         &self,
         number: usize,
@@ -322,7 +324,7 @@ impl Loop {
         self.acceptor.gives_away(self.shared.inboxes.len())
     }
 
-    /// Whether the loop needs a slot: quick calls keep coming, and slow ones may not have every slot.
+    /// Whether the loop needs a slot: quick calls keep coming, and slow calls must not take every slot.
     pub(crate) fn needs_slot(&self) -> bool {
         self.calls.are_quick(self.now_ms) && self.shared.crew.can_spare_slots()
     }
@@ -338,7 +340,8 @@ impl Loop {
         self.shared.tally.add(Cell::Begun, 1);
     }
 
-    /// Leaves the driver behind with its slot and its connection, because its call takes too long, or waits.
+    /// Has the loop leave its driver, whose call takes too long or waits; the driver keeps its slot and the connection
+    /// of the call.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
         let Calling { key, endpoint, what, id, limits, counts } = self.calls.now.clone();
         let now_ms = clock::monotonic_ms();
@@ -379,8 +382,8 @@ impl Loop {
         self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
     }
 
-    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then it may
-    /// still listen.
+    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then the
+    /// client is not taken for gone.
     pub(crate) fn expect_departed(&mut self, key: usize) {
         self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
     }

@@ -1,6 +1,6 @@
 //! Connections between a door and a group, in every order of events: none is lost, none is answered twice.
 //!
-//! Each process here is a real loop, with real sockets and passages between it and the others. Threads and time are
+//! Each process here is a real loop, with real sockets, and real passages to the other processes. Threads and time are
 //! left out: each step is an [`Event`], and every event that may happen is tried in every state, until no new states
 //! are found. A state is known by its visible part ([`World::seen`]). Its hidden part may differ all the same (an event
 //! that the kernel owes a loop), so the test also checks after each event that everything comes to its end from there
@@ -64,11 +64,11 @@ struct Role {
     is_door: bool,
     /// The process's passages; it sends into the first of them.
     passages: &'static [usize],
-    /// Whether it answers requests. A process that does not passes on every connection.
+    /// Whether the process answers requests; if not, it passes on every connection.
     answers: bool,
 }
 
-/// The beginning of a world, and the events that may happen in it.
+/// The first state of a world, and the events that may happen in it.
 struct Scenario {
     name: &'static str,
     passages: usize,
@@ -90,7 +90,7 @@ const DOOR: Role = Role { is_door: true, passages: &[0], answers: true };
 const GROUP: Role = Role { is_door: false, passages: &[0], answers: true };
 const STRANGER: Role = Role { is_door: false, passages: &[0], answers: false };
 
-/// Paths that the group answers, and the door.
+/// The path that the group answers, and the path that the door answers.
 const THERE: &str = "/group";
 const HERE: &str = "/door";
 
@@ -160,10 +160,10 @@ static SCENARIOS: [Scenario; 8] = [
 /// More states than any scenario has.
 const STATES_MAX: usize = 50_000;
 
-/// More rounds than it takes until everything that has begun is done, if each process gets its turn in each of them.
+/// More rounds than it takes until everything that has begun is done, if each process gets a turn in each round.
 const ROUNDS_MAX: usize = 64;
 
-/// Length of a message with which few messages fill a passage, in bytes.
+/// Length of a message in bytes, so large that few messages fill a passage.
 const FILLING_BYTES: usize = 60_000;
 
 /// A process that runs.
@@ -194,7 +194,7 @@ impl Process {
         let desk = Desk::new(&shared.config);
         let mut driven = Box::new(Loop::new(parts, 0, shared)?);
         let now_ms = driven.now_ms;
-        // Full passages count as logged already, so the log hears nothing of them for a while.
+        // Full passages count as logged already, so nothing about them is logged for a while.
         for &passage in role.passages {
             let _ = driven.departures.note_stuck(passage, now_ms);
         }
@@ -317,7 +317,7 @@ struct Client {
     received: Vec<u8>,
     /// Whether the server has ended the connection.
     is_closed: bool,
-    /// Whether it has left, or was in a process that was killed.
+    /// Whether the client has left, or its connection was in a process that was killed.
     is_given_up: bool,
 }
 
@@ -347,7 +347,7 @@ impl Client {
 
 struct World {
     scenario: &'static Scenario,
-    /// The passages; `None` in the place of one whose version is no more.
+    /// The passages; `None` in the place of a passage whose version of the server has ended.
     ways: Vec<Option<Way>>,
     processes: Vec<Option<Process>>,
     /// Whether each process was told to stop.
@@ -697,8 +697,8 @@ fn explore(scenario: &'static Scenario) -> io::Result<usize> {
     Ok(known.len())
 }
 
-/// Wherever a connection is when an event happens, it ends answered, or closed because the process that had it was
-/// killed, or because its client has left.
+/// Wherever a connection is when an event happens, its requests are answered in the end, unless the process that had it
+/// was killed, or its client has left.
 #[test]
 fn every_order() -> io::Result<()> {
     adyton_log::set_level(Level::Error);

@@ -1,4 +1,4 @@
-//! Events that the kernel has told a loop, and the ones that are still to be looked at.
+//! Events that the kernel has reported to a loop, and which of them are still to be looked at.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use adyton_sys::epoll::{Epoll, Events, Interest};
 
 use crate::cgi::ScriptPart;
 
-/// Tokens from here on are parts of scripts; those below are connections.
+/// Tokens from here on are parts of scripts; lower tokens are connections.
 const SCRIPTS: u64 = 1 << 61;
 
 /// Tokens from here on are listeners.
@@ -33,7 +33,7 @@ pub(crate) enum Told {
         /// Whether the peer has ended its side.
         ending: bool,
     },
-    /// The script of this number has something to say.
+    /// Something has come from the script of this number.
     Script { number: usize, part: ScriptPart },
 }
 
@@ -56,7 +56,8 @@ impl Poll {
         Ok(Self { epoll, events: Events::new(), next: 0 })
     }
 
-    /// Watches a part of a script. The output makes an event once, since it is read only as the client takes it.
+    /// Watches a part of a script. The output is watched edge-triggered, because it is read only as the client takes
+    /// it.
     ///
     /// # Errors
     ///
@@ -102,7 +103,7 @@ impl Poll {
     }
 }
 
-/// Converts a token to a number, which every token that was given out fits.
+/// Converts a token to a number; every token that was given out fits.
 fn number(token: u64) -> usize {
     usize::try_from(token).unwrap_or(usize::MAX)
 }

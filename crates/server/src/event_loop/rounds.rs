@@ -57,7 +57,7 @@ pub(crate) fn advance(driven: &mut Loop, desk: &mut Desk) -> Advance {
 /// Does one thing that needs no waiting, and returns its errand, if it has one; `None` if there is nothing to do.
 #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
 fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
-    // A request whose event is there does not wait for others.
+    // Requests whose event had come before they began to wait go on first.
     if let Some(key) = driven.tickets.at_once.pop_front() {
         return Some(redeem_guarded(driven, key, desk));
     }
@@ -126,8 +126,8 @@ fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
     Some(send(driven, NO_KEY, Errand::Discard(remains, driven.plan.first().terms.limits.call)))
 }
 
-/// Gives a connection its turn, because something has come for it. A connection that waits for its turn gets no
-/// further one: else a client would have the more turns, the more it sends.
+/// Gives a connection its turn, because something has come for it. A connection that waits for its turn gets no further
+/// turn; otherwise a client that sends more would get more turns.
 fn see(driven: &mut Loop, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
     if driven.connections.get_mut(key)?.hears_while_queued(ending) {
         return None;
@@ -304,11 +304,11 @@ fn timeout_ms(driven: &mut Loop) -> Option<u32> {
         driven.timers.next_ms(now_ms),
         log_ms,
         (driven.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
-        // A thread that gives a connection back with nothing left to do does not wake the loop.
+        // If nothing is left to do for a connection, the thread that gives it back does not wake the loop.
         (driven.connections.away > 0).then_some(INBOX_LOOK_MS),
     ];
-    // `u64::MAX` for ever, and no option: the compiler may compare the content of an empty option before it looks
-    // whether it is empty, which has no effect, but is a fault to tools that watch the memory.
+    // `u64::MAX` stands for ever. An option would not do: the compiler may compare the content of an empty option
+    // before it looks whether the option is empty. That has no effect, but tools that watch the memory report it.
     let mut wait_ms = u64::MAX;
     for deadline_ms in &deadlines {
         wait_ms = wait_ms.min(deadline_ms.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms)));
@@ -316,7 +316,7 @@ fn timeout_ms(driven: &mut Loop) -> Option<u32> {
     for wait in &waits {
         wait_ms = wait_ms.min(wait.unwrap_or(u64::MAX));
     }
-    // One millisecond more, because the kernel's clock is finer than ours: waking early would spin.
+    // The wait is one millisecond longer, because the kernel's clock is finer than ours: waking early would spin.
     (wait_ms < u64::MAX).then(|| u32::try_from(wait_ms + 1).unwrap_or(u32::MAX))
 }
 
@@ -348,7 +348,7 @@ fn begin_stop(driven: &mut Loop, ending: Ending) {
     driven.stopping_ms = Some(driven.now_ms + graceful_ms);
     let idle_ms = if ending.is_patient { IDLE_MS_MAX } else { IDLE_HURRY_MS };
     driven.idle_until_ms = Some(driven.now_ms + graceful_ms.min(idle_ms));
-    // The signal has woken one loop, and each looks whether it should stop when it is woken.
+    // The signal has woken only one loop. Each loop that is woken looks whether it should stop.
     for (home, inbox) in driven.shared.inboxes.iter().enumerate() {
         if home != driven.home {
             inbox.wake.wake();

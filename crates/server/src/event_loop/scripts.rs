@@ -6,7 +6,7 @@ use slab::Slab;
 
 use crate::cgi::Script;
 
-/// A timer that has fired: the key of a connection with the tick of its deadline, or from [`FIRST_SCRIPT`] on the
+/// A timer that has fired: the key of a connection with the tick of its deadline, or, from [`FIRST_SCRIPT`] on, the
 /// number of a script.
 pub(crate) type Fired = (usize, u64);
 

@@ -7,7 +7,7 @@ use crate::course::turn::Turn;
 use crate::event_loop::{Loop, Slot};
 use crate::threads::desk::Desk;
 
-/// Age of an upload up to which it is spared although it is slower than `--body-rate-min` asks.
+/// Age up to which an upload is spared although it is slower than `--body-rate-min`.
 const SLOW_MS: u64 = 1_000;
 
 /// Makes room for a connection that waits; `false` if no connection can give way.
@@ -15,7 +15,7 @@ pub(crate) fn shed(driven: &mut Loop, desk: &mut Desk) -> bool {
     shed_idle(driven) || shed_slow(driven, desk)
 }
 
-/// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
+/// Closes the eighth of the idle connections that has idled longest. Clients have to expect that (RFC 9112 section
 /// 9.5). `false` if none was closed.
 fn shed_idle(driven: &mut Loop) -> bool {
     let is_idle = |slot: &Slot| slot.here().is_some_and(|held| held.requests > 0 && held.is_idle());
@@ -55,7 +55,7 @@ fn shed_slow(driven: &mut Loop, desk: &mut Desk) -> bool {
     closed
 }
 
-/// Returns how long the client of a connection has kept the server waiting; `None` if it is not slow.
+/// Returns how long the client of a connection has kept the server waiting; `None` if the client is not slow.
 fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64> {
     let config = &driven.shared.config;
     // The deadline moves with the bytes that come.
@@ -67,7 +67,7 @@ fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64
             let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
             Some(timeout_ms.saturating_sub(left_ms)).filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
         }
-        // The server has this client wait, and not the other way round.
+        // The server keeps this client waiting, so the client is not slow.
         Phase::Upload(upload) if upload.waits.is_some() => None,
         Phase::Upload(upload) => {
             let limits = &connection.outbox().terms.limits;
@@ -81,8 +81,8 @@ fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64
     }
 }
 
-/// Closes a slow connection now. A request that has begun is answered, as far as the kernel takes the answer.
-/// `false`: the bytes that the server waited for have just arrived.
+/// Closes a slow connection now. A request that has begun is answered, as far as the kernel takes the answer. Returns
+/// `false` if the bytes that the server waited for have just arrived.
 fn give_way(driven: &mut Loop, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
     if connection.outbox().transport.has_arrived() {
         // The kernel has an event for the bytes that have arrived.
@@ -91,7 +91,7 @@ fn give_way(driven: &mut Loop, key: usize, connection: Box<Connection>, desk: &m
     }
     let start = start_of_request(&connection);
     if !start.is_empty() {
-        // The descriptor is closed at once, without lingering: others wait for it.
+        // The descriptor is closed at once, without lingering: other connections wait for it.
         drop(refuse(Turn::new(driven, desk, key, connection), CROWDED, &start));
     }
     driven.forget(key);

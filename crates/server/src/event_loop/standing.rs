@@ -8,10 +8,10 @@ const EVERY_MS: u64 = 1_000;
 /// Number of figures.
 const FIGURES: usize = 11;
 
-/// The figures that the board has, and when they are written again.
+/// The figures as they are on the board, and the time at which they are written again.
 #[derive(Default)]
 pub(crate) struct Standing {
-    /// When they are written; `None` while nothing has happened since the last time.
+    /// The time at which they are written; `None` while nothing has happened after the last write.
     pub(crate) due_ms: Option<u64>,
     told: [u64; FIGURES],
 }
@@ -29,7 +29,8 @@ impl Standing {
         self.due_ms.take_if(|due_ms| *due_ms <= now_ms).is_some()
     }
 
-    /// Writes the figures on the board, where they are sums over all loops: each loop adds the change of its own.
+    /// Writes the figures on the board, where they are sums over all loops: each loop adds the change of its own
+    /// figures.
     pub(crate) fn publish(&mut self, tally: &Tally, now: [(Cell, u64); FIGURES]) {
         for (before, (cell, now)) in self.told.iter_mut().zip(now) {
             tally.shift(cell, std::mem::replace(before, now), now);

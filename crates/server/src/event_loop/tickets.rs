@@ -1,4 +1,5 @@
-//! Requests that wait with a loop, such as for an answer that comes after the call, or for the verdict on credentials.
+//! Requests that wait with a loop: for an answer that comes after the call, for the verdict on credentials, and the
+//! like.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,9 +17,9 @@ use crate::threads::checker::Check;
 pub(crate) struct Waiting {
     pub(crate) exchange: Box<Exchange>,
     pub(crate) awaits: Awaited,
-    /// When it began to wait, in ms of the monotonic clock.
+    /// The time at which it began to wait, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// When its time is over, in ms of the monotonic clock; `None` if never.
+    /// The time at which its wait ends at the latest, in ms of the monotonic clock; `None` if it may wait for ever.
     pub(crate) due_ms: Option<u64>,
 }
 

@@ -1,20 +1,21 @@
-//! Deadlines of many connections: a timer wheel that is cheap to be late with.
+//! Deadlines of many connections: a timer wheel on which it is cheap to move a deadline later.
 //!
 //! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it later is a plain
-//! store into the connection's timer: the wheel's entry stays where it is, and when it fires early it is put where the
-//! deadline is by then. Only an earlier deadline makes a new entry. An entry counts only if its tick is the one that
-//! the connection's timer remembers.
+//! store into the connection's timer: the wheel's entry stays where it is, and when the entry fires before the
+//! deadline, it is put where the deadline is. Only an earlier deadline makes a new entry. An entry counts only if its
+//! tick is the one that the connection's timer remembers.
 
 /// The wheel's resolution: deadlines are seconds, and a tenth of a second is more exact than they promise.
 const TICK_MS: u64 = 100;
 
-/// Slots of the wheel; a later deadline waits at the horizon (51 s) and is put again from there.
+/// Slots of the wheel; a deadline beyond the last slot (51 s) waits there, and is then put onto the wheel anew.
 const SLOTS: u64 = 512;
 
 /// A connection's deadline, and its entry on the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// When the connection has waited long enough, in ms of the monotonic clock; [`NEVER`] when it has gone.
+    /// The time until which the connection may wait, in ms of the monotonic clock; [`NEVER`] when the connection has
+    /// gone.
     deadline_ms: u64,
     /// The tick of the entry that counts; 0 when there is none.
     tick: u64,
@@ -26,8 +27,8 @@ const UNSET: Timer = Timer { deadline_ms: NEVER, tick: 0 };
 
 /// Timers of connections, known by their keys.
 ///
-/// A key has at most one entry that counts, even when connections come and go under it: the next one takes over the
-/// entry of the one before.
+/// A key has at most one entry that counts, even when connections come and go under it: the next connection takes over
+/// the entry of the one before.
 pub(crate) struct Wheel {
     timers: Vec<Timer>,
     slots: Vec<Vec<(usize, u64)>>,
@@ -102,10 +103,10 @@ impl Wheel {
         None
     }
 
-    /// Takes the entries whose tick has come. Each goes back in with [`Wheel::fired`].
+    /// Takes the entries whose tick has come. An entry that came too early is put back by [`Wheel::fired`].
     pub(crate) fn take_due(&mut self, now_ms: u64, due: &mut Vec<(usize, u64)>) {
         let until = now_ms / TICK_MS;
-        // After a long sleep one round over the slots takes everything.
+        // After a long sleep, one round over the slots takes all entries.
         let first = self.now_tick.max(until.saturating_sub(SLOTS));
         for tick in first..=until {
             let slot = usize_of(tick % SLOTS);
@@ -115,8 +116,8 @@ impl Wheel {
         self.now_tick = self.now_tick.max(until + 1);
     }
 
-    /// Returns whether the deadline of the connection `key` has come, whose entry of `tick` has fired. If the deadline
-    /// has moved on, its entry is put where it is now.
+    /// Returns whether the deadline of connection `key` has come, after its entry of `tick` has fired. If the deadline
+    /// was moved, puts the entry where the deadline is now.
     pub(crate) fn fired(&mut self, key: usize, tick: u64, now_ms: u64) -> bool {
         let timer = &mut self.timers[key];
         if timer.tick != tick {
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Moving a deadline later costs no entry; moving it earlier is kept.
+    /// A deadline that is moved later needs no new entry, and one that is moved earlier fires earlier.
     #[test]
     fn moves_both_ways() {
         let mut wheel = Wheel::new(0);
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(fired.len(), 100);
     }
 
-    /// A connection that has gone fires nothing, and however many come and go under a key, it has one entry.
+    /// A connection that has gone fires nothing, and a key has one entry however many connections come and go under it.
     #[test]
     fn keys_are_reused() {
         let mut wheel = Wheel::new(0);

@@ -6,22 +6,23 @@ use adyton_sys::clock;
 
 use crate::client::connection::Connection;
 
-/// Time of a turn of a connection with requests in a row, while others wait for theirs. The answers of a turn are sent
+/// Time of a turn of a connection with requests in a row, while other connections wait. The answers of a turn are sent
 /// together: shorter turns would cost a client of quick requests more system calls.
 const TURN_US: u64 = 250;
 
-/// Time of a turn while no other connection is known to wait: the kernel has not been asked meanwhile.
+/// Time of a turn while no other connection is known to wait: others may, because the kernel is not asked during a
+/// turn.
 const TURN_ALONE_US: u64 = 10_000;
 
-/// Time in which connections that could go on have their turns, at least one of them, before the kernel is asked for
-/// others: so many busy clients do not delay a quick one longer than few of them do.
+/// Time for the turns of connections that could go on, at least one of which gets its turn, before the kernel is asked
+/// for other connections. So many busy clients delay a quick client no longer than a few do.
 const AGAIN_US: u64 = 2_000;
 
-/// Connections that can go on without an event, but give the others a turn first.
+/// Connections that can go on without an event, but give the other connections a turn first.
 #[derive(Default)]
 pub(crate) struct Turns {
     queue: VecDeque<usize>,
-    /// How many of them have their turn before the next wait, and since when they have had it.
+    /// How many of them may have their turn before the next wait, and when the first of these got its turn.
     left: usize,
     since_us: Option<u64>,
     /// The clock, as it was last read.
@@ -52,7 +53,7 @@ impl Turns {
         self.left = self.queue.len();
     }
 
-    /// Takes the next connection, if one has its turn before the next wait.
+    /// Takes the next connection that has its turn before the next wait, if there is one.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.left == 0 {
@@ -78,8 +79,9 @@ impl Turns {
         self.turn_since_us = self.seen_us;
     }
 
-    /// Whether a connection leaves the rest of its requests for its next turn: a client that always has the next ones under
-    /// way would keep the loop for ever. `do_others_wait` says whether another is known to wait.
+    /// Whether a connection leaves the rest of its requests for its next turn: a client that always has further
+    /// requests under way would keep the loop for ever. `do_others_wait` says whether another connection is known to
+    /// wait.
     pub(crate) fn is_over(&self, connection: &Connection, do_others_wait: impl FnOnce() -> bool) -> bool {
         let took_us = self.seen_us.saturating_sub(self.turn_since_us);
         connection.has_had_its_turn()

@@ -1,4 +1,4 @@
-//! One folder: the rules in its files, and whether these files are still the same.
+//! One folder: the rules in its files, and whether these files are unchanged.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
@@ -17,9 +17,10 @@ use super::rules::{FolderFile, FolderReader, FolderRules, Form, FormFiles};
 /// Largest file of settings in a folder, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Age of a file below which another change may leave it the same time stamp: two ticks of the kernel's coarsest clock.
+/// Age of a file below which a further change may leave its time stamp as it is: two ticks of the kernel's coarsest
+/// clock.
 const TICK_NS: i128 = 20_000_000;
-/// Age like [`TICK_NS`], where time stamps have whole seconds.
+/// Age like [`TICK_NS`], if time stamps are in whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
 
 /// Time that an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
@@ -46,19 +47,20 @@ pub(super) struct Level {
     folder: (Location, Option<Meta>),
     files: Vec<(Location, Option<Meta>)>,
     others: Vec<(PathBuf, Option<Meta>)>,
-    /// Whether a later change could be told from the last one.
+    /// Whether a later change would show in the files' metadata.
     is_settled: bool,
     mistakes: Vec<String>,
     /// Redirects that lead back to themselves.
     loops: Vec<String>,
 }
 
-/// The files that are read in each folder, and by whom.
+/// The reader of the files of folders, and the facts that it needs.
 pub(super) struct FolderReading<'r> {
     pub(super) forms: &'r [FormFiles],
     /// The path of the root for clients.
     pub(super) url: &'r [u8],
-    /// Whether the files may have other files run, whose text would be sent if the rules were missed.
+    /// Whether the rules in the files may have other files run: without the rules, the text of those files would be
+    /// sent.
     pub(super) is_wary: bool,
     pub(super) reader: &'r dyn FolderReader,
 }
@@ -79,7 +81,7 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// The path leads to no folder; the error is what stands there instead.
+    /// The path leads to no folder; the error says what stands at the path instead.
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
@@ -172,7 +174,7 @@ impl Level {
             Ok(found) => *meta == Some(found),
             Err(error) => Fault::of(&error) == Fault::Absent && meta.is_none(),
         };
-        // The other entries of the folder do not matter, only that it is the one that was looked at.
+        // Other entries of the folder may have changed, but it must be the folder that was looked at.
         let (place, meta) = &self.folder;
         let it = |meta: Meta| (meta.device, meta.inode, meta.kind);
         look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))
@@ -193,7 +195,7 @@ impl Level {
             Err(mistakes) => {
                 self.mistakes.extend(mistakes);
                 self.says = Err(());
-                // The mistake may lie in another file that this one names, whose changes are not watched.
+                // The mistake may lie in another file that this file names, and changes of such a file are not watched.
                 self.is_settled = false;
             }
         }
@@ -221,7 +223,7 @@ pub(super) fn is_file(root: &Root, path: &[u8]) -> bool {
     root.stat_held(&root.locate(&name), Symlinks::Refuse).is_ok_and(|meta| meta.kind == Kind::File)
 }
 
-/// Reads a file: its metadata, which tell this version from others, and its text; `None` if there is no file.
+/// Reads a file: its metadata, by which its versions are told apart, and its text; `None` if there is no file.
 fn read(root: &Root, name: &CStr) -> (Option<Meta>, Result<Option<String>, String>) {
     let meta = match root.stat_held(&root.locate(name), Symlinks::Refuse) {
         Err(error) if Fault::of(&error) == Fault::Absent => return (None, Ok(None)),
@@ -250,7 +252,7 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
     if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
-/// Whether a file has changed so lately that another change may have the same time.
+/// Whether a file has changed so lately that a further change may have an equal time stamp.
 fn is_young(meta: &Meta) -> bool {
     age_ns(meta) < if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS }
 }

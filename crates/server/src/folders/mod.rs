@@ -1,17 +1,17 @@
-//! Folders that say themselves how they are served: which settings count for a path, and since when.
+//! Folders that say themselves how they are served: which settings count for a path, and when they are read again.
 //!
-//! A folder beneath that of a route may have a file of settings. Its rules count for the folder and all beneath it,
-//! beside the rules around it: to be let in, a client has to be let in by the route and by each folder on the way. The
-//! path that routes are found by, decoded once, says which folders are on the way: the kernel is given the same names.
-//! Links are not followed where folders have rules, so no path leads around a folder.
+//! A folder beneath a route's folder may have a file of settings. Its rules count for the folder and for all beneath
+//! it, besides the rules around the folder: to be let in, a client has to be let in by the route and by each folder on
+//! the way. The path that routes are found by, decoded once, says which folders are on the way: the kernel is given the
+//! same names. Links are not followed if folders have rules, so no path leads around a folder.
 //!
 //! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
 //! one by one, and changed ones are read again. A path that leads to nothing is looked for each time, and no file
-//! answers it: a file put there later is never served as if its folder had no rules, nor is the target of a link that
-//! stands in the place of a folder.
+//! answers it: a file put there later is never served as if its folder had no rules, and neither is the target of a
+//! link that stands in the place of a folder.
 //!
-//! A file that is opened to be sent may have come after that look, and with it the rules that protect it. Therefore,
-//! whenever an answer is made of a file that was opened for it, the folders are looked at once more afterwards
+//! A file that is opened to be sent may have come after that look, and the rules that protect it with it. Therefore,
+//! whenever a file is opened for an answer, the folders are looked at once more after the answer is made
 //! ([`Folders::says_still`]): an answer has the rules and the content of one moment.
 
 mod level;
@@ -48,13 +48,14 @@ pub use self::runs::{PageRule, ProgramRule, RunRules};
 /// Time for which found rules count. A change then counts within a second, with some time to spare for a busy loop.
 const LOOK_EVERY_MS: u64 = 500;
 
-/// Paths and folders that are remembered, each, in each of two generations; others are found again when they are asked
-/// for. Each remembered path exists. A table of 4,096 buckets holds so many before it grows to twice its size.
+/// Number of paths, and number of folders, that each of two generations remembers; other paths and folders are looked
+/// for again at the next request. Each remembered path exists. A table of 4,096 buckets holds this many entries before
+/// it grows to twice its size.
 const REMEMBERED_MAX: usize = 4096 / 8 * 7;
 
-/// The folders beneath that of a route, each of which may say how it is served.
+/// The folders beneath a route's folder, each of which may say how it is served.
 pub struct Folders {
-    /// The number of the folder among those of [`crate::Parts`].
+    /// The number of the route's folder among the folders of [`crate::Parts`].
     pub(crate) number: usize,
     /// The path of the route, in its one spelling, without a slash at its end.
     url: Box<[u8]>,
@@ -79,7 +80,7 @@ struct Known {
     /// Places by path, each as old as the levels it is made of: when a level changes or is forgotten, all places are
     /// forgotten.
     places: Remembered<(Arc<Place>, u64)>,
-    /// Pages that are run, as the log was told, by their paths beneath the root.
+    /// Pages of which the log has said already that they are run, by their paths beneath the root.
     told: Remembered<()>,
 }
 
@@ -184,7 +185,7 @@ impl Folders {
         self.cgi.as_ref()
     }
 
-    /// Returns the place of a path in its one spelling, without the route's own part; `terms` are those of the site.
+    /// Returns the place of a path in its one spelling, without the route's own part; `terms` are the site's terms.
     pub(crate) fn place_of(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         let path = beneath(rest);
         let mut known = lock(&self.known);
@@ -193,7 +194,7 @@ impl Folders {
         {
             return Arc::clone(place);
         }
-        // A program may have come together with the file that says so.
+        // A program may have come together with the file of settings that has it run.
         let due = Due { now_ms, is_all: self.has_files_run() };
         self.look(&mut known, path, terms, due)
     }
@@ -277,7 +278,7 @@ impl Folders {
         place
     }
 
-    /// Returns the error pages of the folders on the way of a path, without those that are run: nobody gets their
+    /// Returns the error pages of the folders on the way of a path, without pages that are run: nobody gets their
     /// texts.
     fn pages_of(
         &self,
@@ -302,13 +303,13 @@ impl Folders {
         pages.into_iter().map(|(_, FolderPage { page, .. })| page.clone()).collect()
     }
 
-    /// Whether the file at a path beneath the route's folder is run, as the folders on its way say now. In a wrong
-    /// folder all files count as run, so that none is sent.
+    /// Whether the file at a path beneath the route's folder is run, by the present rules of the folders on its way. In
+    /// a wrong folder all files count as run, so that none is sent.
     pub fn run_file(&self, path: &[u8]) -> bool {
         self.is_run(&mut lock(&self.known), path, Due::now())
     }
 
-    /// Whether the page for missing files, at this path, is run; the log says that once.
+    /// Whether the file at this path, which is the page for missing files, is run. If it is run, the log says so once.
     pub(crate) fn run_page(&self, path: &[u8]) -> bool {
         self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
     }
@@ -346,7 +347,7 @@ impl Folders {
         runs.is_program(path)
     }
 
-    /// Returns the rules of a folder itself; lowers `since_ms` to when it was looked at.
+    /// Returns the rules of a folder itself; lowers `since_ms` to the time at which the folder was looked at.
     fn level(&self, known: &mut Known, folder: &[u8], due: Due, since_ms: &mut u64) -> Seen {
         let before = known.levels.take(folder);
         let kept = before.as_ref().is_some_and(|level| !due.has(level) || level.is_current(&known.root));

@@ -1,4 +1,4 @@
-//! The rules that count for a path: those of the folders on its way, and of the route and the site around them.
+//! The rules that count for a path: the rules of the folders on its way, of their route, and of the site.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::answering::changes::Changes;
 use crate::site::door::Door;
 use crate::site::terms::{StatusPage, Terms};
 
-/// Status for clients that are let in nowhere, and for files that are refused by their names.
+/// Status for clients that are not let in, and for files that are refused by their names.
 const DENIED: u16 = 403;
 
 /// The surroundings of a route's folders: the route's changes, and the site's terms.
@@ -36,7 +36,7 @@ pub(crate) struct Place {
     pub(super) made_of: Vec<Arc<FolderRules>>,
     /// The number of folders on the way.
     pub(super) levels: usize,
-    /// The rules of the folders that keep somebody out, the outermost first.
+    /// The rules of the folders that keep some clients out, the outermost first.
     guarded: Vec<Arc<FolderRules>>,
     /// The changes that the route and its folders make to answers.
     pub(crate) changes: Option<Arc<Changes>>,
@@ -48,7 +48,7 @@ pub(crate) struct Place {
     answers: Vec<(usize, Routes<FolderAnswer>)>,
     /// The rules that say which files are run, and by what.
     pub(crate) runs: RunRules,
-    /// Names of files that answer for their folders, if folders set others than the usual.
+    /// Names of files that answer for their folders, if folders set other names than the usual one.
     pub(crate) indexes: Option<Arc<[Box<[u8]>]>>,
 }
 
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// Makes a place of the rules of folders, the outermost first, each with the length of its folder's path.
+    /// Makes a place from the rules of folders, the outermost first; each comes with the length of its folder's path.
     pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: Outer<'_>) -> Place {
         let mut edits = HeadEdits::default();
         let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
@@ -83,7 +83,7 @@ impl Place {
                 place.indexes = Some(Arc::clone(names));
             }
             if !own.answers.is_empty() {
-                // A path beneath the folder begins with a slash, which stands behind the folder's own.
+                // A path beneath the folder begins with a slash, which stands behind the folder's own path.
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
             }
             if own.admission.is_some() || own.guard.is_some() {
@@ -103,7 +103,7 @@ impl Place {
         place
     }
 
-    /// Whether a path, without the route's own part, is that of the file that was found on the way: the rules of
+    /// Whether a path, without the route's own part, is the path of the file that was found on the way: the rules of
     /// folders are known only for that file.
     pub(crate) fn is_file(&self, path: &[u8]) -> bool {
         self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
@@ -121,23 +121,23 @@ impl Place {
         own.iter().rev().find(|page| page.status == status)
     }
 
-    /// Returns the condition for a client with this address, for each folder that keeps somebody out.
+    /// Returns the condition for a client with this address, for each folder that keeps some clients out.
     pub(crate) fn doors(&self, client: Option<IpAddr>) -> impl Iterator<Item = Door<'_>> {
         self.guarded.iter().map(move |own| Door::of(own.admission.as_deref(), own.guard.as_ref(), client))
     }
 
-    /// Returns the answer to a path, without the route's own part, in place of a file; and how many bytes of the path
-    /// are that answer's own.
+    /// Returns the answer to a path, without the route's own part, in place of a file. Also returns the length of the
+    /// path's beginning that belongs to the answer: its folder's path, and the prefix of its pattern.
     pub(crate) fn answer(&self, rest: &[u8]) -> Option<(&FolderAnswer, usize)> {
         if self.answers.is_empty() {
             return None;
         }
-        // A client that one folder keeps out is redirected nowhere by another.
+        // If one folder keeps a client out, no other folder redirects that client.
         if let Some(denied) = self.find(rest, |answer| *answer == FolderAnswer::Status(DENIED)) {
             return Some((denied, rest.len()));
         }
         let named = self.answers.iter().find_map(|(folder, routes)| {
-            // `rest` begins with a slash, and the folder's path is behind it.
+            // `rest` begins with a slash, behind which the folder's path stands.
             let above = bytes_above(*folder);
             let (_, pattern, answer) = routes.first(rest.get(above..)?)?;
             Some((answer, above + pattern.prefix_bytes()))
@@ -158,7 +158,7 @@ impl Place {
         self.find(path, is_status)
     }
 
-    /// Returns the first answer of this kind that any folder has for a path, the innermost first.
+    /// Returns the answer of this kind that the innermost folder with such an answer has for a path.
     fn find(&self, path: &[u8], is_one: impl Fn(&FolderAnswer) -> bool) -> Option<&FolderAnswer> {
         self.answers.iter().find_map(|(folder, routes)| {
             let rest = path.get(bytes_above(*folder)..)?;

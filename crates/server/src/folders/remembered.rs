@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Two generations of values. A value that is asked for is in the younger one; when that is full, it becomes the older
-/// one, and the former older one is forgotten. A client that asks for many paths once thus does not drive out paths
-/// that are asked for all the time.
+/// Two generations of values. A value that is asked for goes into the younger generation. When the younger generation
+/// is full, it becomes the older one, and the former older one is forgotten. A client that asks for many paths once
+/// thus does not drive out paths that are asked for all the time.
 pub(super) struct Remembered<T> {
     young: HashMap<Box<[u8]>, T, RandomState>,
     old: HashMap<Box<[u8]>, T, RandomState>,

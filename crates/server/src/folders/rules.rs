@@ -56,22 +56,22 @@ pub trait FolderReader: Send + Sync + 'static {
 /// The rules of a folder.
 #[derive(Clone, Default)]
 pub struct FolderRules {
-    /// The clients that are let in, if not all that are let in around the folder.
+    /// The clients that are let in, unless the folder lets in all clients that the rules around it let in.
     pub admission: Option<Box<Admission>>,
-    /// The guard that clients have to pass, beside the guards around the folder.
+    /// The guard that clients have to pass, besides the guards around the folder.
     pub guard: Option<Arc<Guard>>,
     /// Changes to the head of answers.
     pub edits: HeadEdits,
     /// Error pages.
     pub pages: Vec<FolderPage>,
-    /// Statuses for which pages of the folders around this one do not count.
+    /// Statuses for which the error pages of the folders around this folder do not count.
     pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// The rules that say which of its files are run, and by what.
     pub runs: RunRules,
-    /// Names of files that answer for the folder and for those inside it, if it sets them; the first one that exists
-    /// answers.
+    /// Names of files that answer for the folder and for those inside it, if the folder sets any; the first one that
+    /// exists answers.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so do these rules.
     pub others: Vec<PathBuf>,

@@ -7,8 +7,8 @@ use adyton_files::scripts::Scripts;
 
 use crate::app::App;
 
-/// The rules that say which files of a folder are run, and by what: those of one folder, or of all folders on the way
-/// to a file.
+/// The rules that say which files of a folder are run, and by what: the rules of one folder, or of all folders on the
+/// way to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunRules {
     /// The rule that says which files are programs.
@@ -20,12 +20,12 @@ pub struct RunRules {
 /// The rule of a folder about programs in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProgramRule {
-    /// The folder has no rule: the rule around it counts, and at the top no file is run.
+    /// The folder has no rule: the rule around it counts, and if no folder above has one either, no file is run.
     #[default]
     AsAround,
     /// No file is run, whatever the rules around the folder say.
     Off,
-    /// The files of these rules are run, beside those that the rules around the folder name.
+    /// The files of these rules are run, besides the files that the rules around the folder name.
     On(Arc<Runs>),
 }
 
@@ -44,7 +44,7 @@ pub struct PageRule {
     pub py: Option<bool>,
     /// Whether `.wsgi` files are pages.
     pub wsgi: Option<bool>,
-    /// Whether pages answer only where programs may run.
+    /// Whether pages answer only in folders whose programs may run.
     pub asks_for_programs: bool,
 }
 

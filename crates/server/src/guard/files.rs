@@ -109,7 +109,7 @@ impl GuardFiles {
                 true
             }
             Err(error) => {
-                let text = format_args!("passwords are what they were before the last change: {error}");
+                let text = format_args!("the passwords from before the last change stay in force: {error}");
                 log::write(&messages::PASSWORDS, text);
                 false
             }
@@ -152,7 +152,7 @@ fn read(file: &Path) -> Result<String, GuardError> {
     let refused = |error| GuardError::Read(file.to_owned(), error);
     let meta = fs::metadata(file).map_err(refused)?;
     if !meta.is_file() {
-        // Reading a FIFO would wait for somebody who writes.
+        // Reading a FIFO would wait until another program writes.
         return Err(refused(io::Error::other("it is no regular file")));
     }
     let size = meta.len();

@@ -31,8 +31,8 @@ use crate::lock::lock;
 pub use self::files::GuardError;
 use self::files::{GuardFiles, Secrets};
 
-/// Limits of remembered verdicts: right passwords are remembered for an hour; a file that changes has all forgotten
-/// sooner.
+/// Limits of remembered verdicts: right passwords are remembered for an hour. When a file has changed, all verdicts are
+/// forgotten.
 const VERDICTS: VerdictLimits =
     VerdictLimits { good_ms: 60 * 60_000, bad_ms: BAD_MS, entries_max: VERDICTS_MAX };
 
@@ -68,17 +68,17 @@ pub struct GuardRules {
     pub scheme: Scheme,
     /// The realm, which browsers show.
     pub realm: String,
-    /// Users that are let in; if neither users nor groups are named, all users are.
+    /// Users that are let in; if no users and no groups are named, all users are let in.
     pub users: Vec<String>,
     /// Groups whose members are let in, too.
     pub groups: Vec<String>,
     /// The file that says who is in which group, as Apache's `AuthGroupFile` does.
     pub group_file: Option<PathBuf>,
-    /// The program that says who is in which group instead.
+    /// The program that says who is in which group, in the place of such a file.
     pub group_program: Option<String>,
     /// The program that says which requests are let in at all.
     pub access_program: Option<String>,
-    /// Time in ms for which a program's word on a password counts without its being asked again.
+    /// Time in ms for which a program's verdict on a password counts before the program is asked again.
     pub remember_ms: u64,
 }
 
@@ -98,7 +98,7 @@ pub struct Guard {
     asks_groups: bool,
     /// Whether programs are asked about every request, whoever sends it.
     asks_of_all: bool,
-    /// Whether users whom a program has known are remembered.
+    /// Whether users whose passwords a program has found right are remembered.
     remembers: bool,
 }
 
@@ -120,7 +120,7 @@ struct Memory {
 pub(crate) struct Attempt<'a> {
     /// The request as its client has sent it.
     pub(crate) request: Request<'a>,
-    /// The address that it comes from; `None` is a unix socket.
+    /// The address that the request comes from; `None` stands for a unix socket.
     pub(crate) client: Option<IpAddr>,
     /// The verdict on its credentials, if they were verified.
     pub(crate) verdict: Option<&'a Verdict>,
@@ -134,7 +134,7 @@ pub(crate) enum Judgement {
     Pass(Option<Arc<User>>),
     /// The credentials are wrong, or there are none.
     Refuse(Refused),
-    /// The credentials have to be verified, which takes too long for a loop, or is for a program to say.
+    /// The credentials have to be verified, which takes too long for a loop, or needs a program.
     Check(Box<Credentials>),
 }
 
@@ -144,7 +144,7 @@ impl From<Result<Option<Arc<User>>, Refused>> for Judgement {
     }
 }
 
-/// A client's claim who it is, not known to be right or wrong yet.
+/// A client's claim to be somebody, which may turn out right or wrong.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
     claim: ClaimForm,
@@ -167,9 +167,9 @@ enum ClaimForm {
     Nothing,
 }
 
-/// A program that knows clients. It is asked like an application, on a thread that may enter one.
+/// A program that knows clients. It is asked like an application, on a thread that may enter applications.
 ///
-/// If it cannot tell, it has logged the reason, and returns the outcome of the request as an error.
+/// A program that cannot answer logs the reason, and returns the outcome of the request as an error.
 pub trait Authority: Send + Sync + 'static {
     /// Returns the name that the user with this password has from here on; `None` if the password is wrong.
     ///
@@ -217,12 +217,13 @@ pub struct Authorities {
 }
 
 impl Guard {
-    /// Opens a guard with the present content of its files, and the programs that its rules name.
+    /// Opens a guard with the present content of its files. [`Guard::asking`] gives it the programs that its rules
+    /// name.
     ///
     /// # Errors
     ///
     /// A file cannot be read, or has mistakes.
-    pub fn open(rules: GuardRules, programs: Authorities) -> Result<Guard, GuardError> {
+    pub fn open(rules: GuardRules) -> Result<Guard, GuardError> {
         let GuardRules {
             scheme,
             realm,
@@ -250,11 +251,18 @@ impl Guard {
         let remembers = !is_of_file && remember_ms > 0;
         let number = GUARDS.fetch_add(1, Ordering::Relaxed);
         let (files, memory) = (Mutex::new(files), Mutex::new(memory));
+        let programs = Authorities::default();
         Ok(Guard { number, realm, rule, files, memory, programs, asks, asks_groups, asks_of_all, remembers })
     }
 
-    /// Returns passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its
-    /// user.
+    /// Has the guard ask these programs, which its rules name.
+    #[must_use]
+    pub fn asking(self, programs: Authorities) -> Guard {
+        Guard { programs, ..self }
+    }
+
+    /// Returns the passwords that can be guessed quickly if the file is stolen: for each, the number of its line, and
+    /// its user.
     pub fn weak(&self) -> Vec<(usize, String)> {
         let Secrets::Basic(passwords) = &lock(&self.files).secrets else { return Vec::new() };
         let shown = |(user, line): (&[u8], usize)| (line, String::from_utf8_lossy(user).into_owned());
@@ -334,12 +342,12 @@ impl Guard {
             && memory.verdicts.look(key, now_ms) == Some(true)
             && let Ok(name) = str::from_utf8(&said.user)
         {
-            // This very rule has let the user in before.
+            // The program knew this password, and this guard has let the user in.
             return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
         }
         let mut credentials = self.credentials(claim, attempt);
         if let (ClaimForm::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
-            // The password's hash is computed first, where that holds up no program.
+            // The hash of a new password is computed first, on another thread, so that it does not hold up a program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
         }
         Judgement::Check(Box::new(credentials))
@@ -379,7 +387,7 @@ impl Guard {
         }
     }
 
-    /// Returns the user whose digest it is. Comparing a digest costs so little that the loop does it.
+    /// Returns the user to whom the digest belongs. Comparing a digest costs so little that the loop does it.
     fn name_by_digest(
         &self,
         authorization: &[u8],
@@ -411,7 +419,7 @@ impl Guard {
         }
     }
 
-    /// Lets a user in whose password was right, if the rule allows that user.
+    /// Lets in a user whose password was right, if the rule allows that user.
     fn admit(&self, name: &[u8], scheme: &'static str, groups: &Groups) -> Result<Arc<User>, Refused> {
         match std::str::from_utf8(name) {
             Ok(text) if self.rule.allows(name, groups) => Ok(Arc::new(User { name: text.into(), scheme })),
@@ -473,7 +481,7 @@ impl Credentials {
         self.is_asked
     }
 
-    /// Compares the password with the file, which takes as long as its hash needs.
+    /// Compares the password with the file, which takes as long as computing a hash.
     pub(crate) fn verify(&self) -> Verdict {
         let compared = self.compare();
         if self.guard.asks && compared.is_ok() {
@@ -541,7 +549,7 @@ impl Credentials {
         if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
     }
 
-    /// Compares the password with that of the file, unless this client has to wait.
+    /// Compares the password with the one in the file, unless this client has to wait.
     fn compare_with(
         &self,
         passwords: &Passwords,
@@ -591,7 +599,8 @@ impl Credentials {
                 let known = self.ask_digest(call)?;
                 (self.by_digest(call, &known), "Digest")
             }
-            // The client claims nothing; the guard's scheme is still the one by which the claim was read.
+            // The client claims nothing. (The guard's scheme is still the one by which the claim was read, so no other
+            // pair occurs.)
             _ => (Err(Refused::Unknown), "Basic"),
         };
         let name = name.and_then(|name| String::from_utf8(name).map_err(|_| Refused::Unknown));
@@ -605,7 +614,7 @@ impl Credentials {
         said: &adyton_auth::Credentials,
     ) -> Result<Result<String, Refused>, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
-        // Bytes that are not UTF-8, which was asked for, are no text for a program.
+        // The client was asked for UTF-8; other bytes are not given to a program.
         let texts = (str::from_utf8(&said.user), str::from_utf8(&said.password));
         let known = match texts {
             (Ok(user), Ok(password)) => program.check_password(call, user, password)?,
@@ -617,7 +626,7 @@ impl Credentials {
         }))
     }
 
-    /// Asks the program for the hash of a digest's user; returns no passwords if it knows no such user.
+    /// Asks the program for the hash of a digest's user; returns no passwords if the program knows no such user.
     fn ask_digest(&self, call: &mut Call<'_>) -> Result<DigestPasswords, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
         let user = call.request.all(Known::Authorization).next().and_then(digest_user);
@@ -626,7 +635,7 @@ impl Credentials {
         };
         let realm = self.guard.realm.as_str();
         let hash = program.realm_hash(call, &user, realm)?;
-        // A name that no file could have is nobody's.
+        // A name that could not stand in a file of passwords is taken for unknown.
         let one = hash.and_then(|hash| DigestPasswords::of_one(&user, realm, &hash).ok());
         Ok(one.unwrap_or_default())
     }
@@ -642,7 +651,7 @@ impl Credentials {
         self.guard.name_by_digest(field, digests, attempt, now_ms)
     }
 
-    /// Lets a user in, by groups that a program knows, if one does.
+    /// Lets a user in, by the groups that a program knows, if the guard has such a program.
     fn admit(
         &self,
         call: &mut Call<'_>,
@@ -674,7 +683,7 @@ fn rule(users: Vec<String>, groups: Vec<String>) -> Rule {
     Rule::Any(vec![Rule::User(users), Rule::Group(groups)])
 }
 
-const WHO: &str = "This is for those who say who they are.";
+const WHO: &str = "This page needs a user name and a password.";
 
 const NOT_ALLOWED: &str = "This request is not let in.";
 

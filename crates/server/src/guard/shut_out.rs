@@ -1,4 +1,4 @@
-//! Users and groups that cannot come in although a route's rules name them, because its files do not have them.
+//! Users and groups that cannot come in although a route's rules name them, because the route's files do not have them.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::{Guard, GuardRules};
 use crate::lock::lock;
 
 impl Guard {
-    /// Returns a sentence about each user and group of the rules that this guard was opened with who cannot come in,
-    /// and about each user of its file who cannot come in with some clients.
+    /// Returns a sentence about each user and each group that cannot come in although `rules`, with which this guard
+    /// was opened, name them; and about each user of the guard's file who cannot come in with some clients.
     pub fn shut_out(&self, rules: &GuardRules) -> Vec<String> {
         let files = lock(&self.files);
         let file = rules.scheme.file().map(|file| file.display().to_string()).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! The question to a guard's program: for loops and threads it is an application, which answers nothing but who a
-//! client is.
+//! The question to a guard's program: loops and threads treat it as an application, which only answers who a client is.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ impl App for Asking {
             Ok(verdict) => verdict,
             Err(outcome) => return outcome,
         };
-        // The body was only lent: it is for the application that answers the request.
+        // The body was only lent: it belongs to the application that answers the request.
         let body = OwnedBody::returned(std::mem::replace(&mut call.body, Body::Empty));
         Outcome::Judged(Box::new(Judged { verdict, body }))
     }

@@ -10,7 +10,7 @@ use adyton_sys::clock;
 
 use crate::lock::lock;
 
-/// A limit on the rate of requests, and on requests at once.
+/// A limit on the rate of requests, and on the number of requests at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// The time between two requests that are sent evenly, in µs; at least 1.
@@ -35,8 +35,8 @@ struct Buckets {
     old: HashMap<Place, u64>,
 }
 
-/// Maximum number of addresses in each of the two maps; some 40 bytes each. A client that has more addresses than this
-/// is not slowed down by any such table.
+/// Maximum number of addresses in each of the two maps; some 40 bytes each. No table of this kind slows down a client
+/// that has more addresses than this.
 const PLACES_MAX: usize = 8192;
 
 impl Limiter {
@@ -50,8 +50,8 @@ impl Limiter {
         self.limit
     }
 
-    /// Takes a request of a client with this address; returns for how many seconds the client has to wait instead, if
-    /// it has to. Clients of unix sockets, which have no address, never have to.
+    /// Takes a request of a client with this address; if there is no token for it, returns for how many seconds the
+    /// client has to wait. Clients of unix sockets, which have no address, never have to wait.
     pub(crate) fn wait_s(&self, client: Option<IpAddr>) -> Option<u64> {
         let place = Place::of(client?);
         let wait_us = lock(&self.buckets).take(place, self.limit, clock::monotonic_us())?;

@@ -1,4 +1,4 @@
-//! Limits and timeouts for the clients of one site; the settings that fill them have their reasons.
+//! Limits and timeouts for the clients of one site; the reasons are with the settings that fill them.
 
 /// The limits and timeouts of a site. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl CallLimits {
 }
 
 impl Default for SiteLimits {
-    /// Returns limits that a client that does its part never reaches.
+    /// Returns limits that only a faulty client reaches.
     fn default() -> SiteLimits {
         SiteLimits {
             body_bytes_max: 1 << 30,
@@ -62,5 +62,5 @@ impl Default for SiteLimits {
     }
 }
 
-/// Timeout in ms that a client which does its part is far from reaching.
+/// Timeout in ms that only a faulty client reaches.
 pub(crate) const LONG_MS: u64 = 60_000;

@@ -6,7 +6,7 @@
 //! | `terms`, `limits` | limits and timeouts of a site |
 //! | `door`, `asking` | conditions for using a route, and programs that identify clients |
 //! | `limiter` | the count of the requests of each client; `course/routing` refuses |
-//! | `other_names` | paths that are answered by what another path names |
+//! | `other_names` | paths that are answered by the file of another path |
 
 pub(crate) mod asking;
 pub(crate) mod door;

@@ -2,8 +2,8 @@
 //! behind the name of a script by the script.
 //!
 //! The rules of both paths count for such a request. The rules of its own path have been met before; here it meets the
-//! rules of the other path. A route whose other paths no rule can tell apart from the request's own is not asked at all
-//! ([`crate::Route::names_others`]).
+//! rules of the other path. If no rule distinguishes a route's other paths from the request's own path, the route need
+//! not be asked ([`crate::Route::names_others`]).
 
 use adyton_route::{names_above, script_names};
 

@@ -27,11 +27,11 @@ use crate::site::limiter::Limiter;
 use crate::site::limits::SiteLimits;
 use crate::site::terms::{SharedLog, StatusPage, Terms};
 
-/// The part that answers the requests that take a route. The next kind (gateways) is one more variant, and an arm in
-/// `find_route` in `course`.
+/// The part that answers the requests that take a route. A further kind, such as gateways, would be one more variant,
+/// and an arm in `find_route` in `course`.
 pub enum Action {
-    /// A folder, by its number among those of [`crate::Parts`]. Folders inside it are answered with files of the name
-    /// [`INDEX`].
+    /// A folder, by its number among the folders of [`crate::Parts`]. Folders inside it are answered with files of the
+    /// name [`INDEX`].
     ///
     /// If the folder lacks the file and falls through, the next route that is not a folder answers.
     Files(usize),
@@ -49,15 +49,15 @@ pub enum Action {
     Redirect(u16, Location),
     /// Another process, which judges by itself whom it answers.
     Elsewhere {
-        /// The passage to it, by its number among those of [`crate::Parts`].
+        /// The passage to it, by its number among the passages of [`crate::Parts`].
         passage: usize,
-        /// Whether a folder answers there: a folder is not asked for a file that another one lacks.
+        /// Whether a folder answers there: a folder is not asked for a file that another folder lacks.
         is_folder: bool,
     },
 }
 
 impl Action {
-    /// Whether a folder answers: a folder is not asked for a file that another one lacks.
+    /// Whether a folder answers: a folder is not asked for a file that another folder lacks.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. })
     }
@@ -97,18 +97,18 @@ pub struct Fixed {
 pub struct Route {
     /// Conditions on a request beside its path, if any; other requests are for the next route.
     pub when: Option<Box<When>>,
-    /// The limit on a client's requests in a time; more are answered 429.
+    /// The limit on the rate of a client's requests; more requests are answered 429.
     pub limiter: Option<Arc<Limiter>>,
-    /// The clients that the route is for, if not all; others are answered 403.
+    /// The clients that the route is for, if not all; other clients are answered 403.
     pub admission: Option<Box<Admission>>,
-    /// The guard that clients have to pass, if any; others are answered 401.
+    /// The guard that clients have to pass, if any; other clients are answered 401.
     pub guard: Option<Arc<Guard>>,
     /// The changes to its answers.
     pub changes: Option<Arc<Changes>>,
     /// Properties that few routes have.
     pub apart: Option<Box<Apart>>,
     /// The rules that say which answers of its application are compressed. Set by [`Route::compressing`]: such a route
-    /// has changes, if only empty ones, so that other routes have one question less.
+    /// always has `changes`, perhaps empty ones, so that only routes with changes have to be asked for these rules.
     pub compress: Option<Arc<Rules>>,
     /// The rules by which its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route
     /// has changes, too.
@@ -124,7 +124,7 @@ pub struct Route {
     pub action: Action,
 }
 
-/// Properties that few routes have, so that other routes have one question less.
+/// Properties that few routes have: a route without any is asked one question instead of several.
 #[derive(Default)]
 pub struct Apart {
     /// Whether the route is only for requests that an application has sent on.
@@ -180,8 +180,8 @@ impl Route {
         self
     }
 
-    /// Gives the route limits of its own on the time of calls, in place of those of its site, which has these host
-    /// names.
+    /// Gives the route limits of its own on the time of calls, in place of the limits of its site, whose host names are
+    /// `hosts`.
     #[must_use]
     pub fn timed(
         mut self,
@@ -209,7 +209,7 @@ impl Route {
 
     /// Returns the guard and the limiter that a request from this address has met when it comes into the route.
     pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
-        // A client whose address was enough was asked for nothing.
+        // A client that was let in by its address was asked for no credentials.
         let guard = match self.door(client) {
             Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
             _ => None,
@@ -274,8 +274,8 @@ impl RouteFacts for Route {
     }
 }
 
-/// Whether a path of this pattern may stand behind the name of a script that is no part of the pattern's prefix: then
-/// the script may belong to any route.
+/// Whether a path of this pattern may have the name of a script in front that is not in the pattern's prefix: then the
+/// script may belong to any route.
 fn reaches_others(pattern: &PathPattern) -> bool {
     let is_script = |path: &[u8]| SCRIPT_ENDS.iter().any(|end| path.ends_with(end));
     let has_script = |path: &[u8]| names_above(path, 0).any(is_script);
@@ -291,13 +291,13 @@ static SITES: AtomicU64 = AtomicU64::new(0);
 
 /// A site: the routes and the terms under some host names.
 pub struct Site {
-    /// The number of the site among all that ever existed in this process: answers kept for it are kept for no other
-    /// site, nor for its next version.
+    /// The number of the site among all that ever existed in this process: answers kept for it are not given by other
+    /// sites, or by the site's next version.
     pub(crate) number: u64,
     hosts: Vec<HostPattern>,
     pub(crate) terms: Arc<Terms>,
     pub(crate) routes: Routes<Route>,
-    /// Whether its only route is that of an application, for all paths: then no route has to be looked for.
+    /// Whether its only route is an application's, for all paths: then no route has to be looked for.
     pub(crate) is_one_app: bool,
     /// Whether its routes are found by [`spelled`] paths.
     has_one_spelling: bool,
@@ -319,8 +319,8 @@ impl Site {
         Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
     }
 
-    /// Makes a site with these names, of which the first site of a plan needs none; with these routes, limits for its
-    /// clients, and a log for its answers.
+    /// Makes a site with these host names, routes, limits for its clients, and log for its answers. The first site of a
+    /// plan needs no host names.
     pub fn new(
         hosts: Vec<HostPattern>,
         routes: Routes<Route>,
@@ -336,8 +336,9 @@ impl Site {
         Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
     }
 
-    /// Has routes found by the decoded path with single slashes, whatever was sent, and paths with dot segments
-    /// refused: the paths that a route protects stay protected. Without this, paths are compared as they were sent.
+    /// Has routes found by the decoded path with single slashes, however the path was sent, and refuses paths with dot
+    /// segments. So no spelling of a path leads around the route that protects it. Without this, paths are compared as
+    /// they were sent.
     #[must_use]
     pub fn with_one_spelling(mut self) -> Site {
         self.has_one_spelling = true;
@@ -345,8 +346,8 @@ impl Site {
         self
     }
 
-    /// Denies some paths to everybody, whatever routes and folders say, and changes others before routes are looked
-    /// for. Routes are then found by the new path in its one spelling.
+    /// Denies some paths to everybody, whatever routes and folders say, and changes other paths before routes are
+    /// looked for. Routes are then found by the new path in its one spelling.
     #[must_use]
     pub fn with_paths(mut self, ahead: Ahead) -> Site {
         if !ahead.is_empty() {
@@ -357,7 +358,8 @@ impl Site {
         self
     }
 
-    /// Marks the routes whose answering file may have another path, which another rule is about: only they have to ask.
+    /// Marks the routes whose answering file may have another path, which another rule is about: only these routes have
+    /// to ask.
     fn mark_names(&mut self) {
         let all = self.routes.iter().enumerate();
         let marks: Vec<bool> =
@@ -395,7 +397,7 @@ impl Site {
         }
     }
 
-    /// Whether a path in its one spelling is for nobody.
+    /// Whether a path, in its one spelling, is denied to everybody.
     #[inline]
     pub(crate) fn denies(&self, path: &[u8]) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.denied.find(path).is_some())
@@ -409,7 +411,7 @@ impl Site {
     }
 
     /// Returns the rule that keeps a request with this path in its one spelling from the routes, if there is one.
-    /// `may_rewrite`: no rule has rewritten its target before.
+    /// `may_rewrite`: whether no rule has rewritten the request's target before.
     #[inline]
     pub(crate) fn rule_ahead(
         &self,
@@ -434,8 +436,8 @@ impl Site {
         if self.has_one_spelling { spelled(path) } else { Ok(Cow::Borrowed(path)) }
     }
 
-    /// Returns how many bytes of a path as it was sent are the route's own part, which has `prefix_bytes` in the
-    /// pattern.
+    /// Returns the length in bytes of the route's own part of a path as it was sent; that part has `prefix_bytes` in
+    /// the pattern.
     #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
     #[inline(always)]
     pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
@@ -562,7 +564,7 @@ pub(crate) enum Fate {
     Elsewhere(Elsewhere),
 }
 
-/// The host that was asked for last, and its site: clients repeat themselves. An empty host is the first site's.
+/// The host that was asked for last, and its site: clients repeat themselves. An empty host stands for the first site.
 #[derive(Default)]
 pub(crate) struct LastHost {
     host: Vec<u8>,
@@ -608,11 +610,11 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// Makes the plan of these sites. A request whose host no site names goes to the first one.
+    /// Makes the plan of these sites. A request whose host no site names goes to the first site.
     ///
     /// # Errors
     ///
-    /// No site is given, or two have the same host name.
+    /// No site is given, or two sites have the same host name.
     pub fn new(sites: Vec<Site>) -> Result<Plan, PlanError> {
         if sites.is_empty() {
             return Err(PlanError::NoSite);

@@ -29,7 +29,7 @@ pub(crate) struct Terms {
     pub(crate) limits: SiteLimits,
     /// The log of its answers, for all loops: lines are in the order in which the answers were finished.
     pub(crate) log: Option<SharedLog>,
-    /// Pages in place of the server's own; of two for one status the last counts.
+    /// Pages in place of the server's own; if two are for one status, the last one counts.
     pub(crate) pages: Vec<StatusPage>,
     /// Row of the tally in which its answers are counted.
     row: AtomicU8,

@@ -1,4 +1,4 @@
-//! The thread that verifies passwords: to compare a good hash takes milliseconds, and no loop waits for that.
+//! The thread that verifies passwords: computing a good hash takes milliseconds, and no loop waits for that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,8 +12,8 @@ use crate::answering::verdict::Verdict;
 use crate::guard::Credentials;
 use crate::threads::home::Home;
 
-/// Passwords that may wait to be verified; requests with further ones are answered 503. At 50 ms for each, the last one
-/// waits for some seconds.
+/// Number of passwords that may wait to be verified; further requests with passwords are answered 503. At 50 ms for
+/// each password, the last one waits for some seconds.
 const WAITING_MAX: usize = 128;
 
 /// Credentials of a request that waits with its loop until they are verified.
@@ -25,7 +25,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Makes a check of the credentials of the request of connection `key`, whose loop hears at `home` that they are
+    /// Makes a check of the credentials of the request of connection `key`, whose loop hears at `home` when they are
     /// verified.
     pub(crate) fn new(key: usize, home: Arc<dyn Home>, credentials: Box<Credentials>) -> Arc<Check> {
         Arc::new(Check { key, home, credentials, verdict: OnceLock::new() })
@@ -60,7 +60,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Has credentials verified; `false` if too many wait already, or the thread cannot be started. `nice` is how much
-    /// lower the thread's priority is than that of the loops.
+    /// lower the thread's priority is than the priority of the loops' threads.
     pub(crate) fn submit(&self, check: Arc<Check>, nice: u8) -> bool {
         let queue = self.queue.get_or_init(|| {
             let (sender, receiver) = sync_channel(WAITING_MAX);

@@ -48,9 +48,9 @@ pub(crate) struct Driver {
     hand: Hand,
     /// The loop that the errand at hand came from.
     home: usize,
-    /// Whether it runs at a lower priority already, or never shall.
+    /// Whether this thread runs at a lower priority already, or is never to run at one.
     gives_way: bool,
-    /// Notes the request that the thread is in, for the case that the process dies of it.
+    /// Notes the request that the thread is in, in case that request makes the process die.
     trace: Option<Trace>,
 }
 
@@ -88,7 +88,8 @@ impl Driver {
         set_waiter(None);
     }
 
-    /// Runs the quick requests that have queued while this thread waited for the interpreter, and then lets go of it.
+    /// Runs the quick requests that have queued while this thread waited for the interpreter, and then lets go of the
+    /// interpreter.
     fn take_along(&mut self) {
         if std::mem::take(&mut self.hand.takes_along) {
             self.crew().begin_taking();
@@ -134,7 +135,8 @@ impl Driver {
                     driven.called.wake();
                     self.call_up_rest();
                     if self.should_give_back(&post) {
-                        // The next driver takes a slot if it needs one; this thread may need the slot now.
+                        // The next driver takes a slot if it needs one; this slot stays with this thread, which may
+                        // need it now.
                         self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
                         self.crew().offer(driven);
                         return;
@@ -153,7 +155,7 @@ impl Driver {
         self.shared.end(driven);
     }
 
-    /// Whether another thread should drive on.
+    /// Whether another thread should go on with the loop.
     fn should_give_back(&self, post: &Post<Http>) -> bool {
         let crew = self.crew();
         let asked = || crew.has_entering_idle() && self.shared.change.swap(false, Ordering::SeqCst);
@@ -189,7 +191,8 @@ impl Driver {
                 self.hand.give_up();
             }
             HandOver::Never => {
-                // No other thread takes the loop over, however long this call takes, so no other would wake them.
+                // No other thread takes the loop over, however long this call takes, so no other thread would wake the
+                // threads that were called.
                 driven.called.wake();
                 self.hand.driven = Some(driven);
             }
@@ -287,7 +290,7 @@ impl Driver {
     }
 
     /// Runs an errand from the queue. After its first request that computes, a thread has a lower priority than the
-    /// loop, for good (an ordinary user cannot raise it again).
+    /// loop, for good (an ordinary user cannot raise a priority again).
     fn work_on(&mut self, job: Job) {
         let begun = Mark::now();
         self.run_job(job, begun);
@@ -338,7 +341,7 @@ impl Driver {
         left
     }
 
-    /// Has an answer given that comes after its call.
+    /// Has `made` give an answer that comes after its call.
     fn redeem(&mut self, exchange: &mut Exchange, made: Made, date: &[u8; 29]) -> Left {
         let Exchange { request, answer, .. } = exchange;
         let Desk { buffer, head, .. } = &mut self.desk;
@@ -383,14 +386,14 @@ impl Driver {
                 format_args!("the server itself failed while it closed an answer"),
             );
         }
-        // A log line that the application has begun here must not go on in the next request.
+        // If the application has begun a log line here, the line must not go on in the next request.
         request::leave();
         if !self.hand.late {
             let nothing = self.hand.reclaim_loop();
             debug_assert!(nothing.is_none(), "no outbox was lent");
         }
         if self.hand.late {
-            // No exchange comes home to tell that a late errand of this kind is over.
+            // This errand has no exchange that comes home, so a late thread ends its task here.
             self.end_task();
             self.shared.inboxes[self.home].discards.fetch_sub(1, Ordering::SeqCst);
         }
@@ -425,9 +428,9 @@ impl Driver {
             self.hand.detach();
         }
         let outbox = exchange.outbox();
-        // A loop that is awake sends small answers, many in a row: each wakes a client, and while a client is awake to
-        // take the first, the next cost less. A loop has no time for large answers, and a sleeping loop need not be
-        // woken. An error shows again when the loop sends the rest.
+        // A loop that is awake sends small answers, many in a row. Each answer wakes a client, and while a client is
+        // awake with its first answer, the next answers cost less. A loop has no time for large answers, and a sleeping
+        // loop need not be woken. An error shows again when the loop sends the rest.
         let sends = outbox.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
             || self.shared.inboxes[self.home].asleep.load(Ordering::Relaxed);
         if sends && matches!(outbox.flush(), Ok(Flushed::All)) {
@@ -447,7 +450,7 @@ impl Driver {
         }
     }
 
-    /// Puts a request that is over for this thread into the inbox of its loop.
+    /// Puts a request with which this thread is done into the inbox of the request's loop.
     fn put_into_inbox(&mut self, mut back: Return) {
         let is_disowned = back.exchange.outbox().disowned;
         if is_disowned {

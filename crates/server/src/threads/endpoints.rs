@@ -1,26 +1,27 @@
 //! Scores of endpoints: requests of endpoints that are mostly slow go to the queue instead of the loop's thread.
 //!
-//! An endpoint is a method and a path in which all segments with a digit count as equal: they name a thing, and not
-//! what is done with it. A call during which another thread takes over the loop, or that the loop has timed because its
-//! batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it
-//! back. So the quick path writes nothing and reads no clock.
+//! An endpoint is a method and a path in which all segments with a digit count as equal: such segments name a thing,
+//! and not what is done with it. A call during which another thread takes over the loop, or that the loop has timed
+//! because its batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway;
+//! quick ones move the score back. So the quick path writes nothing and reads no clock.
 //!
-//! A call on a thread of the queue may have waited only for the interpreter, which another of these threads had: so
-//! they would keep each other slow. On the loop's thread such a wait is rare. So that thread makes one call in a while
-//! of a slow endpoint whose calls are brief; if that call is quick, so is the endpoint.
+//! A call on a thread of the queue may have waited only for the interpreter, which another thread of the queue had:
+//! calls on these threads would make each other look slow. On the loop's thread such a wait is rare. So the loop's
+//! thread now and then makes a call of a slow endpoint whose calls are brief; if that call is quick, the endpoint is
+//! taken for quick.
 //!
-//! Where things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
-//! score of its *family*, too: of the endpoints that differ in the last segment alone. Endpoints of a slow family go to
+//! If things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
+//! score of its *family*, too: the endpoints that differ in the last segment alone. Endpoints of a slow family go to
 //! the queue until they have a score of their own.
 
 use adyton_http::Request;
 
 use crate::threads::pace::Pace;
 
-/// Endpoints that are remembered; others are taken for quick.
+/// Endpoints that are remembered; other endpoints are taken for quick.
 const SCORES: usize = 1024;
 
-/// Calls of a slow but brief endpoint among which the loop's thread makes one.
+/// Number of calls of a slow but brief endpoint of which the loop's thread makes one.
 const TRIED: u8 = 64;
 
 /// The score of an endpoint whose last calls were all slow.
@@ -34,7 +35,7 @@ const QUICK: u8 = 40;
 /// Bytes of a path that tell endpoints apart; the rest is not looked at.
 const PATTERN_BYTES: usize = 128;
 
-/// A name for an endpoint and one for its family: hashes, never 0.
+/// A name for an endpoint and a name for its family: hashes, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     own: u64,
@@ -93,7 +94,7 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     hash ^ hash >> 32 | 1
 }
 
-/// Returns a path with `0` for each segment that has a digit, which is no longer than the path.
+/// Returns a path with `0` in the place of each segment that has a digit; the result is never longer than the path.
 fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
     let mut length = 0;
     for (number, segment) in path.split(|&byte| byte == b'/').enumerate() {
@@ -126,8 +127,8 @@ impl Score {
         Self { name, points: 0, slow: false, is_brief: false, queued: 0 }
     }
 
-    /// Makes it the score of this name, unless another name has it that is met more often. Returns whether it is the
-    /// score of this name now.
+    /// Gives the score to this name, unless it belongs to another name that is met more often. Returns whether the
+    /// score belongs to this name now.
     fn becomes(&mut self, name: u64) -> bool {
         if self.name != name {
             // The present name gives way when the new one is met as often.
@@ -152,7 +153,8 @@ impl Score {
     }
 }
 
-/// Scores in a table of fixed size: a client that sends many paths makes it forget, and no more.
+/// Scores in a table of fixed size: a client that sends many paths makes the table forget endpoints, and has no other
+/// effect.
 pub(crate) struct Endpoints {
     scores: Box<[Score]>,
 }
@@ -243,7 +245,8 @@ mod tests {
         Endpoint::of(b"GET", path.as_bytes())
     }
 
-    /// The method and all segments tell endpoints apart, except by the numbers in them.
+    /// Requests belong to different endpoints if their methods or any of their segments differ; all segments with a
+    /// digit count as equal.
     #[test]
     fn endpoints_are_patterns() {
         assert_eq!(get("/users/17/posts"), get("/users/18/posts"));
@@ -268,8 +271,8 @@ mod tests {
         assert!(!endpoints.is_slow(get("/api/v1/ping")));
     }
 
-    /// For pages that are named by words, and each met once, the family is learned; a quick page of it is known after
-    /// one call.
+    /// If pages are named by words, and each is met once, the score of their family is learned; a quick page of the
+    /// family is known after one call.
     #[test]
     fn families_are_learned() {
         let word = |number: u8| get(&format!("/pages/{}", char::from(b'a' + number)));
@@ -289,7 +292,7 @@ mod tests {
         assert!(!endpoints.is_slow(word(21)), "most of them are quick");
     }
 
-    /// One slow call is no habit, a few are, and quick calls undo that.
+    /// One slow call does not make an endpoint slow, a few do, and quick calls undo that.
     #[test]
     fn learns_and_forgets() {
         let (slow, other) = (get("/report"), get("/"));

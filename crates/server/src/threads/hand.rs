@@ -1,4 +1,4 @@
-//! A thread's hold on the loop that it drives, or on a request alone, and how the thread lets others have them.
+//! A thread's hold on the loop that it drives, or on a request alone, and how the thread lets other threads have them.
 
 use std::io;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::threads::pace::Waited;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::waiter::Waiter;
 
-/// Threads that may wait for their clients without a slot, beside those inside the application; further ones keep their
-/// slots.
+/// Threads that may wait for their clients without a slot, besides the threads inside the application; further threads
+/// keep their slots.
 const PARKED_MAX: usize = 1024;
 
 /// Time between two items of a stream: items that come faster are sent together.
@@ -35,7 +35,7 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     pub(crate) slot: bool,
     attached: bool,
-    /// When it last lent an outbox while late.
+    /// The time at which this thread last lent an outbox while late.
     lent_us: u64,
     /// Bytes of the answer's body at that time.
     lent_body_bytes: u64,
@@ -43,14 +43,14 @@ pub(crate) struct Hand {
     lent_times: usize,
     /// Whether it also has to run the requests that have queued while it waited long for the interpreter.
     pub(crate) takes_along: bool,
-    /// Whether other threads are to be called up for requests that were left to it.
+    /// Whether other threads are to be called up for requests that were left to this thread.
     pub(crate) leaves_rest: bool,
     /// Its wait for the interpreter since its errand began.
     pub(crate) waited: Waited,
 }
 
 impl Hand {
-    /// Makes the empty hand of a thread that has just come.
+    /// Makes the empty hand of a new thread.
     pub(crate) fn new(shared: Arc<Shared>, post: Arc<Post<Http>>) -> Self {
         Self {
             shared,
@@ -205,7 +205,7 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-/// Waits for a client, without a slot unless `parked_max` other threads do so already.
+/// Waits for a client: without a slot, unless `parked_max` other threads wait without one already.
 fn park(
     shared: &Shared,
     post: &Arc<Post<Http>>,
@@ -224,7 +224,7 @@ fn park(
         wait()
     } else {
         Err(io::Error::other(
-            "no other thread can be started, and those that do not wait for a client are needed",
+            "no other thread can be started, and the threads that do not wait for a client are needed",
         ))
     };
     if gives_slot {
@@ -233,7 +233,7 @@ fn park(
     if let Some(task) = &mut *lock(&post.own.task) {
         let waited_ms = clock::monotonic_ms() - since_ms;
         task.unpark(waited_ms);
-        // The task's own time has moved as far, so this must not lag behind it.
+        // The beginning of the task was moved by as much, and this time must not lag behind it.
         post.own.item_ms.fetch_add(waited_ms, Ordering::Relaxed);
     }
     waited

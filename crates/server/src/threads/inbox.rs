@@ -26,7 +26,7 @@ pub(crate) struct Return {
 }
 
 impl Return {
-    /// Whether nothing is left to do for the connection but to wait for the next request.
+    /// Whether the connection only has to wait for the next request.
     fn is_idle(&self) -> bool {
         matches!(self.left, Left::Nothing) && !self.is_departed && self.exchange.is_answered()
     }
@@ -47,7 +47,7 @@ pub(crate) struct Inbox {
     /// Number of errands that drop the rest of an answer and wait in the queue, or are run by threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
-    /// Whether the loop has said that it was woken since it was last asked.
+    /// Whether the loop has reported that it was woken, after it was last asked.
     pub(crate) heard: AtomicBool,
 }
 

@@ -14,7 +14,7 @@ use crate::lock::lock;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::task::{Limit, Stage, Task};
 
-/// Counts a thread that interrupts a call: the interpreter is not taken down while it lives.
+/// Counts a thread that interrupts a call: the interpreter is not taken down while such a thread exists.
 struct Interrupter(Arc<Shared>);
 
 impl Interrupter {
@@ -35,12 +35,12 @@ struct Late<'a> {
     shared: &'a Shared,
     post: &'a Post<Http>,
     task: &'a Task,
-    /// The limit that it had passed when it was interrupted, and when its last item had come.
+    /// The limit that the call had passed when it was interrupted, and the time at which its last item had come.
     passed: Option<(Limit, Option<u64>)>,
 }
 
 impl Late<'_> {
-    /// Returns the thread's task, if it is still this one and overdue.
+    /// Returns the thread's task, if the thread still has this one, and it is overdue.
     fn same<'t>(&self, now: &'t mut Option<Task>) -> Option<&'t mut Task> {
         now.as_mut().filter(|now| now.place() == self.task.place() && now.stage == Stage::Overdue)
     }

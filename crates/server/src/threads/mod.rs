@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `driver` | one thread: it drives a loop, or runs what waits in the queue |
-//! | `hand`, `waiter`, `desk` | a thread's hold on its loop, how it waits, and what it works with |
+//! | `driver` | one thread: it drives a loop, or runs errands from the queue |
+//! | `hand`, `waiter`, `desk` | a thread's hold on its loop, its way of waiting, and its buffers |
 //! | `watch` | takes a loop from a thread whose call takes too long |
 //! | `endpoints`, `pace` | slow endpoints, and slow calls |
-//! | `task`, `interrupt` | the request that a thread is in for long, and the end of its time |
+//! | `task`, `interrupt` | the request that a late thread or a worker is in, and its interruption |
 //! | `inbox`, `home` | the way back to the loop |
 //! | `checker` | the thread that verifies passwords |
 //! | `shared`, `pulse` | the state that all threads share, and its signs of life |

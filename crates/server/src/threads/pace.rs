@@ -1,8 +1,8 @@
 //! The pace of calls: slow calls wait, or compute for long.
 //!
 //! Having another thread run a call costs some switches of threads, tens of microseconds. So a call is slow if it
-//! computes a hundred times as long, or waits so long that others could be served meanwhile. The time by the clock
-//! tells neither: on a busy machine other processes have the CPU for part of it.
+//! computes a hundred times as long as that, or waits so long that other requests could be served meanwhile. The time
+//! by the clock tells neither of these: on a busy machine other processes have the CPU for part of that time.
 
 use adyton_sys::clock;
 
@@ -12,7 +12,7 @@ const COMPUTES_US: u64 = 2_000;
 /// Wait from which on a call is slow. A call that takes less by the clock has not waited so long.
 pub(crate) const WAITS_US: u64 = 200;
 
-/// Time of a call below which its wait may have been one for the interpreter, which another thread had.
+/// Time of a call below which its wait may have been a wait for the interpreter, which another thread had.
 const BRIEF_US: u64 = 4_000;
 
 /// Wait for the interpreter below which there was no switch of threads.
@@ -35,7 +35,7 @@ pub(crate) struct Waited {
     /// The length of the wait, in us.
     pub(crate) us: u64,
     /// How often the thread had waited for anything at the time when it first got the interpreter after a wait; 0 if it
-    /// never waited for that.
+    /// never waited for the interpreter.
     pub(crate) waits: u64,
 }
 
@@ -92,7 +92,8 @@ impl Mark {
 mod tests {
     use super::*;
 
-    /// A call that computes is slow after a while, a call that waits is slow sooner, and a call without a CPU never is.
+    /// A call that computes is slow after a while, a call that waits is slow sooner, and waiting for a CPU never makes
+    /// a call slow.
     #[test]
     fn kinds_of_slow() {
         let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };

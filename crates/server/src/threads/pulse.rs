@@ -1,8 +1,8 @@
 //! A server's signs of life: whether its loops go on, and whether threads that wait for the interpreter get it.
 //!
 //! A thread outside asks from time to time, and writes the answer on the board, where another process can see it. Each
-//! loop is woken, even an idle one, and has to say so before the thread asks again. The path of a request pays nothing
-//! for that.
+//! loop is woken, even an idle one, and has to report that it was woken before the thread asks again. The path of a
+//! request pays nothing for that.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,8 @@ use crate::server::Server;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Ailment {
-    /// No reason that the server knows of. If it gives no sign of life all the same, none of its threads runs.
+    /// No reason that the server knows of. If the server gives no sign of life although its board tells no reason, none
+    /// of its threads runs.
     None,
     /// An event loop does not come to its next wait.
     Loop,

@@ -50,8 +50,8 @@ pub(crate) struct Own {
     pub(crate) unsent: AtomicUsize,
     /// The task of a late thread or a worker.
     pub(crate) task: Mutex<Option<Task>>,
-    /// When something of the answer's body came last, while the thread was late. If that is before the task began,
-    /// nothing came yet.
+    /// The time at which something of the answer's body came last while the thread was late. If this time is before the
+    /// beginning of the task, nothing came yet.
     pub(crate) item_ms: AtomicU64,
     /// The thread's number, as the application knows it.
     pub(crate) thread: u64,
@@ -76,7 +76,7 @@ impl Own {
 /// State that all threads of a server share.
 pub(crate) struct Shared {
     pub(crate) common: Common,
-    /// The interpreter in which applications run; `None` where only files are served.
+    /// The interpreter in which applications run; `None` if only files are served.
     pub(crate) host: Option<Arc<dyn Host>>,
     /// The plan that is served now; a loop may not have it yet.
     pub(crate) plan: Mutex<Arc<Plan>>,
@@ -182,9 +182,9 @@ impl Shared {
         self.has_ended.notify_all();
     }
 
-    /// Takes a place for a body that the application reads from its connection, where the site asks for that. With one
-    /// thread for the application there is none: while that thread waited for a client, no other client would be
-    /// served.
+    /// Takes a place for a body that the application reads from its connection, if the site's settings ask for that. If
+    /// the application has only one thread, there is no such place: while that thread waited for a client, no other
+    /// client would be served.
     pub(crate) fn begin_reading(&self, limits: &SiteLimits) -> Option<Reading> {
         if !limits.stream_body || self.crew.slots() == 1 {
             return None;
@@ -213,7 +213,7 @@ impl Shared {
         }
     }
 
-    /// Gives each site of a plan its row on the board. A single site gets none: its answers are all answers.
+    /// Gives each site of a plan its row on the board. A single site gets no row, because its answers are all answers.
     pub(crate) fn begin_counts(&self, plan: &Plan) {
         for terms in plan.terms_of_several() {
             terms.set_row(self.tally.row_of_site(terms.name.as_deref()));
@@ -228,7 +228,7 @@ impl Shared {
         self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
     }
 
-    /// Counts a request whose client has gone while it waited.
+    /// Counts a request whose client has gone while the request waited.
     pub(crate) fn note_departed(&self) {
         self.tally.count(Cell::Departed);
         self.crew.note_departed();

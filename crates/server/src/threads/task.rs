@@ -1,4 +1,4 @@
-//! A request that a thread is in for long: its limits, how far it is from being interrupted, and its line in the log.
+//! The request that a late thread or a worker is in: its limits, its way to being interrupted, and its line in the log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,12 @@ use adyton_log::{self as log, messages};
 
 use crate::site::limits::CallLimits;
 
-/// Stands for a connection's key where there is none: in a call that drops the rest of an answer whose client has gone.
+/// Stands for the key of a connection in a task that has none: a call that drops the rest of an answer whose client has
+/// gone.
 pub(crate) const NO_KEY: usize = usize::MAX;
 
-/// A request that some thread is in for long.
+/// The request that a late thread or a worker is in. A worker here is a thread that has taken the request from the
+/// queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) home: usize,
@@ -23,7 +25,7 @@ pub(crate) struct Task {
     /// The time limits of the request.
     pub(crate) limits: CallLimits,
     pub(crate) stage: Stage,
-    /// Whether the loop has given its thread up, and answered in its place.
+    /// Whether the loop has given the thread up, and answered in its place.
     pub(crate) lost: bool,
 }
 
@@ -69,7 +71,7 @@ impl Task {
         self.stage == Stage::Interrupted
     }
 
-    /// Returns when the task passes its next limit, and which; `None` if it has no limit.
+    /// Returns when the task passes its next limit, and which limit that is; `None` if it has no limit.
     pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
         let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
         let limits = [
@@ -125,7 +127,7 @@ impl What {
     /// The next pieces of an answer that has begun, or its end.
     pub(crate) const REST: Self = Self::Named("the rest of an answer");
 
-    /// Notes the beginning of a head in the place of the last one.
+    /// Notes the beginning of a head in the place of the last head.
     pub(crate) fn note(&mut self, head: &[u8]) {
         match self {
             Self::Head { bytes, length } => {

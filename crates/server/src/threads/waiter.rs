@@ -1,16 +1,16 @@
-//! How a thread waits for a client from deep inside the application, as its driver has told it to.
+//! Lets a thread wait for a client from deep inside the application, in the way that its driver has set.
 
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-/// Lets other threads have what a thread holds while it waits.
+/// Lets other threads have the loop and the slot of a thread while that thread waits.
 pub(crate) trait Waiter {
     /// Calls `wait`, which blocks, while other threads go on.
     ///
     /// # Errors
     ///
-    /// Errors of `wait`, or no thread is left to go on meanwhile, and `wait` was not called.
+    /// The error of `wait`; or no thread is left to go on meanwhile, and `wait` was not called.
     fn wait(&self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn set_waiter(waiter: Option<Rc<dyn Waiter>>) {
 ///
 /// # Errors
 ///
-/// Errors of `wait`, or no thread is left to go on meanwhile.
+/// The error of `wait`; or no thread is left to go on meanwhile.
 pub(crate) fn wait_for_client<R>(mut wait: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let Some(waiter) = WAITER.with_borrow(Clone::clone) else { return wait() };
     let mut made = None;

@@ -2,17 +2,16 @@
 //!
 //! The watch looks from time to time, and only while some loop calls the application: a driver that it sees twice in a
 //! row on the same errand loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So looks
-//! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds the others up
-//! for one to two milliseconds, and only until its endpoint is known to be slow.
+//! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds other
+//! requests up for one to two milliseconds, and only until its endpoint is known to be slow.
 //!
-//! A call may last because other processes have the CPU. Another thread would not get it either, and handing the loop
-//! over costs time, so such a call gets some grace.
+//! A call may last because other processes have the CPU. Another thread would not get a CPU either, and handing the
+//! loop over costs time, so such a call gets some grace.
 //!
 //! A thread that gets the interpreter after a long wait also runs the requests that have queued meanwhile; if its own
 //! request takes long, the watch calls up other threads for them.
 //!
-//! The watch also sends the bytes of streams that have lost the loop, when an item is slow after others that were
-//! quick.
+//! The watch also sends the bytes of streams that have lost the loop, when an item is slow after items that were quick.
 
 use std::io;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ const TICK: Duration = Duration::from_millis(1);
 /// Time between two looks when there was no slow call for a while.
 const CALM_TICK: Duration = Duration::from_millis(4);
 
-/// Ticks after a slow call during which others are expected.
+/// Ticks after a slow call during which further slow calls are expected.
 const TICKS_ALERT: u32 = 1_000;
 
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
@@ -49,8 +48,8 @@ const COMPUTES_SHARE: u64 = 4;
 struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
 
 impl Unsent {
-    /// Sends for the threads whose next item has not come since the last look. Returns whether further threads have
-    /// unsent bytes.
+    /// Sends the bytes of threads whose next item has not come since the last look. Returns whether further threads
+    /// have unsent bytes.
     fn send(&mut self, shared: &Shared) -> bool {
         for (post, number) in self.0.drain(..) {
             let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);
@@ -71,10 +70,10 @@ impl Unsent {
     }
 }
 
-/// The grace of a call that lasts, and is not taken for slow.
+/// The grace of a call that lasts long, and is not taken for slow yet.
 #[derive(Default)]
 struct Grace {
-    /// The CPU time of its thread when the call last got grace, and when that was.
+    /// The CPU time of the call's thread when the call last got grace, and the time at which it did.
     given: Option<(u64, u64)>,
     /// How often it got grace in a row.
     times: u32,
@@ -122,7 +121,7 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
         shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
         let (mut moved, mut in_doubt) = (false, unsent.send(shared));
         if std::mem::replace(&mut left, shared.crew.left_some()) {
-            // The thread to which the requests were left is not done with its own.
+            // The thread to which these requests were left is still busy with its own request.
             shared.crew.call_up_rest(clock::monotonic_ms());
         }
         in_doubt |= left;
@@ -164,7 +163,8 @@ struct Alarm {
 
 #[cfg(debug_assertions)]
 impl Alarm {
-    /// Whether there is a complaint. Ends the process if it lasts: a test that hangs would not say why.
+    /// Whether the detector has a complaint. Ends the process if the complaint lasts: a test that merely hung would not
+    /// say why.
     fn is_worried(&mut self, shared: &Shared) -> bool {
         const TICKS_MAX: u32 = 2_000;
 

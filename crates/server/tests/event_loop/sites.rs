@@ -169,7 +169,7 @@ fn around_actions() {
         ("GET / HTTP/1.1\r\nX-Beta: 1\r\n", 200, "beta"),
         ("GET /post HTTP/1.1\r\n", 200, "app"),
         ("POST /post HTTP/1.1\r\nContent-Length: 0\r\n", 200, "posted"),
-        ("GET /admin/ HTTP/1.1\r\n", 403, "It is not for clients with this address."),
+        ("GET /admin/ HTTP/1.1\r\n", 403, "Clients with this address are not let in."),
         ("GET /%61dmin/ HTTP/1.1\r\n", 403, "It is not for clients"),
         ("GET //admin HTTP/1.1\r\n", 403, "It is not for clients"),
         ("GET /x/..%2Fadmin HTTP/1.1\r\n", 400, "The path has a . or .."),

@@ -1,4 +1,4 @@
-//! Files beneath a folder: opened so that no path leads out of it, and recognised again by one `stat`.
+//! Files beneath a folder: opened so that no path leads out of the folder, and recognised again by one `stat`.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -14,10 +14,11 @@ use crate::files::stdio;
 /// Number of times that an open is tried again after it has lost a race with a rename (`EAGAIN`, openat2(2)).
 const RACES_MAX: u32 = 8;
 
-/// The most symbolic links in a path with an absolute link: as many as the kernel follows, see `path_resolution(7)`.
+/// The most symbolic links followed in a path that has an absolute link: the kernel's own limit, see
+/// `path_resolution(7)`.
 const LINKS_MAX: u32 = 40;
 
-/// Execute permissions, of which a program needs one.
+/// The execute permissions; a program needs at least one of them.
 const EXECUTES: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::XOTH);
 
 /// Flags with which each path is resolved.
@@ -26,7 +27,7 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGIC
 /// Treatment of a symbolic link in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symlinks {
-    /// Follow it as long as it stays beneath the root, also when its target is written as an absolute path.
+    /// Follow the link if it stays beneath the root, even if its target is written as an absolute path.
     Follow,
     /// Refuse the path with `ELOOP`.
     Refuse,
@@ -59,7 +60,7 @@ pub struct Meta {
     pub bytes: u64,
     /// Last change of the content, nanoseconds since 1970; saturates in the year 2262.
     pub mtime_ns: i64,
-    /// Last change of content or inode, nanoseconds since 1970; saturates likewise.
+    /// Last change of content or inode, nanoseconds since 1970; saturates in the year 2262, too.
     pub ctime_ns: i64,
     /// File, folder or something else.
     pub kind: Kind,
@@ -67,16 +68,16 @@ pub struct Meta {
     pub is_executable: bool,
 }
 
-/// A folder, held open, whose files are reached without ever leaving it.
+/// A folder that is held open. Its files are opened without ever leaving the folder.
 ///
 /// The folder may be absent at first; until it appears, no file in it is found. With openat2(2) the kernel resolves a
-/// path beneath the folder in one call. Where that call is missing (Linux before 5.6, or forbidden by a sandbox), the
-/// path is walked component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
+/// path beneath the folder in one call. If that call is missing (Linux before 5.6, or forbidden by a sandbox), the path
+/// is walked component by component with `O_NOFOLLOW`; links are then refused even if [`Symlinks::Follow`] allows them.
 #[derive(Debug)]
 pub struct Root {
-    /// `None`: there was no folder at the path so far.
+    /// `None` as long as no folder was found at the path.
     folder: Option<Folder>,
-    /// The absolute path, which stays the same place whatever folder the process moves to.
+    /// The absolute path: it names the same place even after the process has changed its working directory.
     path: PathBuf,
     walks: bool,
 }
@@ -89,18 +90,18 @@ struct Folder {
     inode: u64,
 }
 
-/// Result of comparing the path of a root with the folder that is held.
+/// Result of comparing the folder that is held with the folder at the path of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldRoot {
     /// The held folder is still at the path.
     Same,
     /// Another folder is at the path, and is held from now on.
     Replaced,
-    /// No folder that this process may see is at the path. A folder that was held before still is.
+    /// No folder that this process may see is at the path. A folder that was held before is still held.
     Gone,
 }
 
-/// The path of a file beneath a root, relative to it and from the top.
+/// The path of a file beneath a root, both absolute and relative to the root.
 #[derive(Debug)]
 pub struct Location {
     absolute: CString,
@@ -121,16 +122,17 @@ impl Location {
 }
 
 impl Root {
-    /// Opens the folder at `path`, if there is something.
+    /// Opens the folder at `path`, if there is one.
     ///
     /// # Errors
     ///
-    /// Errors of open(2), except `ENOENT`; `ENOTDIR` if `path` is not a folder; `EACCES` if nothing in it could be
-    /// reached.
+    /// Errors of open(2), except `ENOENT`; `ENOTDIR` if `path` is not a folder; `EACCES` if this process may not look
+    /// up names in the folder.
     pub fn open(path: &Path) -> io::Result<Root> {
         let mut root = Root::open_to_walk(path)?;
         if root.folder.is_some() {
-            // Opening a folder by O_PATH needs no right to it, but looking anything up in it does (path_resolution(7)).
+            // Opening a folder with O_PATH needs no permission on it, but looking up a name in it does
+            // (path_resolution(7)).
             root.walk(c".", OFlags::PATH)?;
         }
         let probe = rustix::fs::openat2(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH);
@@ -139,7 +141,7 @@ impl Root {
         Ok(root)
     }
 
-    /// Opens the folder at `path` as on a kernel without openat2(2).
+    /// Opens the folder at `path` and walks its paths, as on a kernel without openat2(2).
     ///
     /// # Errors
     ///
@@ -153,9 +155,9 @@ impl Root {
         Ok(Root { folder, path, walks: true })
     }
 
-    /// Opens the folder again if another one is at its path now: one stat(2) if none is.
+    /// Compares the held folder with the folder at its path by one stat(2), and opens the latter if it is another one.
     ///
-    /// A folder that is gone stays open: a deployment may swap it by two renames.
+    /// If nothing is at the path, the held folder stays open: a deployment may swap folders by two renames.
     pub fn follow(&mut self) -> HeldRoot {
         let Ok(now) = rustix::fs::statat(CWD, &self.path, AtFlags::empty()) else {
             return HeldRoot::Gone;
@@ -179,15 +181,15 @@ impl Root {
         absolute.push(b'/');
         let relative_at = absolute.len();
         absolute.extend_from_slice(relative.to_bytes());
-        // The default is never taken, because neither part holds a NUL: the root's was opened or looked for, and the
-        // other is a C string.
+        // The default is never taken, because neither part holds a NUL: the root's path has been passed to the kernel
+        // before, and `relative` is a C string.
         Location { absolute: CString::new(absolute).unwrap_or_default(), relative_at }
     }
 
     /// Opens `path`, relative to the folder, for reading.
     ///
-    /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal. The caller checks the kind of
-    /// the opened file.
+    /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never makes a terminal the controlling one
+    /// (`O_NOCTTY`). The caller checks the kind of the opened file.
     ///
     /// # Errors
     ///
@@ -213,9 +215,9 @@ impl Root {
 
     /// Gets the metadata of a location without opening it, by its absolute path: one fstatat(2), some 0.5 µs.
     ///
-    /// The absolute path shows that a root was replaced. This is for recognising a file that [`Root::open_beneath`] has
-    /// opened before, not for deciding whether a path may be served: links above the last component are followed,
-    /// wherever they lead.
+    /// Through the absolute path, a replaced root is noticed. Use this only to recognise a file that
+    /// [`Root::open_beneath`] has opened before, not to decide whether a path may be served: links above the last
+    /// component are followed, wherever they lead.
     ///
     /// # Errors
     ///
@@ -225,7 +227,7 @@ impl Root {
         Ok(Meta::of(&rustix::fs::statat(CWD, &place.absolute, links.at_flags())?))
     }
 
-    /// Gets the metadata of a location like [`Root::stat`], but from the held folder, for when that is not at its path.
+    /// Gets the metadata of a location like [`Root::stat`], but in the held folder, which may no longer be at its path.
     ///
     /// # Errors
     ///
@@ -234,7 +236,7 @@ impl Root {
         Ok(Meta::of(&rustix::fs::statat(self.fd()?, place.relative(), links.at_flags())?))
     }
 
-    /// Gets the metadata of `path` without opening it, and never beyond the folder: three system calls.
+    /// Gets the metadata of `path`, which cannot lead out of the folder, without opening the file: three system calls.
     ///
     /// # Errors
     ///
@@ -248,7 +250,8 @@ impl Root {
         stat(fd.as_fd())
     }
 
-    /// The kind of `path`, never beyond the folder, and whether some user may execute it: three system calls.
+    /// The kind of `path`, which cannot lead out of the folder, and whether some user may execute it: three system
+    /// calls.
     ///
     /// # Errors
     ///
@@ -263,7 +266,7 @@ impl Root {
         Ok((meta.kind, meta.is_executable))
     }
 
-    /// Whether another root holds the same folder, or both hold none.
+    /// Whether another root holds the same folder, or neither root holds a folder.
     pub fn holds_same(&self, other: &Root) -> bool {
         let held = |root: &Root| root.folder.as_ref().map(|folder| (folder.device, folder.inode));
         held(self) == held(other)
@@ -277,8 +280,8 @@ impl Root {
     /// Resolves a path like `resolve`, and follows links with absolute targets beneath the root.
     ///
     /// The kernel refuses all absolute links. Therefore the links in the path are replaced by their targets, and the
-    /// kernel resolves the result, again beneath the root: whatever was swapped meanwhile, the result leads nowhere
-    /// else.
+    /// kernel resolves the result, again beneath the root: even if links were swapped meanwhile, the result cannot lead
+    /// out of the root.
     fn resolve_links(&self, path: &CStr, flags: OFlags, links: Symlinks) -> Result<OwnedFd, Errno> {
         match self.resolve(path, flags, links) {
             Err(Errno::XDEV) if links == Symlinks::Follow => {
@@ -363,7 +366,7 @@ impl Root {
             held = Some(rustix::fs::openat(from, part, step, Mode::empty())?);
         }
         let from = held.as_ref().map_or(root, AsFd::as_fd);
-        // A path with a slash at its end means the folder itself.
+        // A path that ends in a slash means the folder before the slash.
         let name = if name.is_empty() { b"." } else { name };
         let fd = rustix::fs::openat(from, name, last, Mode::empty())?;
         // With O_PATH, O_NOFOLLOW opens the link itself instead of refusing it (open(2)).
@@ -417,15 +420,15 @@ impl Meta {
 /// Meaning of an error of this module for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No such file exists beneath the root, or none that may be reached.
+    /// No such file exists beneath the root, or the path to it may not be followed.
     Absent,
     /// The process may not read the file.
     Denied,
-    /// Renames interfered each time; the next try may succeed.
+    /// Renames interfered with each attempt; the next request may succeed.
     Racing,
     /// The process, or the machine, has no descriptor left.
     OutOfFiles,
-    /// Anything else: the disk, memory.
+    /// Any other fault, such as one of the disk, or lack of memory.
     Broken,
 }
 
@@ -450,7 +453,7 @@ impl Fault {
 
 /// Opens a regular file for reading, and gets its metadata; `None` if it is something else.
 ///
-/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
+/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never makes a terminal the controlling one (`O_NOCTTY`).
 ///
 /// # Errors
 ///
@@ -476,9 +479,9 @@ pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
     Ok(Meta::of(&rustix::fs::fstat(fd)?))
 }
 
-/// The length of an open file, if the kernel can be trusted to send it all: a regular file that can be read, and whose
-/// reported length is true. Files that the kernel generates as they are read report no length, or that of a page; a
-/// file that reports to be empty is read rather than believed.
+/// The length of an open file if sendfile(2) can be trusted to send all of it: a readable regular file whose reported
+/// length is true. For files that the kernel generates at each read, it reports the length 0 or that of a page; a file
+/// of length 0 is therefore read instead of sent.
 pub fn sendable_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
     let meta = stat(fd).ok().filter(|meta| meta.kind == Kind::File && meta.bytes > 0)?;
     let mode = rustix::fs::fcntl_getfl(fd).ok()? & OFlags::RWMODE;
@@ -602,7 +605,7 @@ mod tests {
             assert_eq!(
                 expected,
                 open(&walking, path, Symlinks::Follow),
-                "{path:?} walked, links are refused all the same"
+                "{path:?} walked: links are refused even then"
             );
         }
     }
@@ -684,7 +687,7 @@ mod tests {
         assert_eq!(2, list(folder.as_fd(), 2).unwrap().len());
     }
 
-    /// A readable file is sent if it has a length of its own.
+    /// Only a readable regular file that reports its true length is sent by the kernel.
     #[test]
     fn what_the_kernel_may_send() {
         let place = TempFolder::new("sendable");
@@ -694,7 +697,7 @@ mod tests {
         assert_eq!(
             None,
             bytes(fs::OpenOptions::new().append(true).open(&file).unwrap()),
-            "it cannot be read"
+            "the descriptor is write-only"
         );
         fs::write(&file, "").unwrap();
         for none in [file.as_path(), &place.root(), Path::new("/proc/self/stat"), Path::new("/dev/null")] {
@@ -722,11 +725,11 @@ mod tests {
         fs::rename(place.root(), place.0.join("old")).unwrap();
         assert_eq!(HeldRoot::Gone, root.follow());
         assert!(root.stat(&file, Symlinks::Refuse).is_err());
-        assert_eq!(after, root.stat_held(&file, Symlinks::Refuse).unwrap(), "the old one is held");
+        assert_eq!(after, root.stat_held(&file, Symlinks::Refuse).unwrap(), "the old folder is still held");
         fs::create_dir(place.root()).unwrap();
 
         assert_eq!(HeldRoot::Replaced, root.follow());
-        assert!(root.stat_held(&file, Symlinks::Refuse).is_err(), "the new one is empty");
+        assert!(root.stat_held(&file, Symlinks::Refuse).is_err(), "the new folder is empty");
         fs::remove_dir(place.root()).unwrap();
         fs::write(place.root(), "a file").unwrap();
         assert_eq!(HeldRoot::Gone, root.follow());

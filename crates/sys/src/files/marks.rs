@@ -1,11 +1,12 @@
-//! Marks of the server's descriptors: a child that the application forks closes them.
+//! Marks the server's descriptors, so that a child that the application forks closes them.
 //!
-//! All of this is atomic, because a handler of `pthread_atfork(3)` reads it.
+//! All of this is atomic, because a handler of `pthread_atfork(3)` reads the marks.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Descriptors below this number can be marked. Descriptors that live as long as the server are opened early.
+/// Descriptors below this number can be marked. The server opens its long-lived descriptors early, so they have low
+/// numbers.
 pub(crate) const MARKED_MAX: usize = 4096;
 
 /// A bit for each descriptor.
@@ -14,7 +15,8 @@ pub(crate) struct Marks([AtomicU64; MARKED_MAX / 64]);
 /// Descriptors of the server.
 pub(crate) static OWN: Marks = Marks::none();
 
-/// Descriptors at which the server listens, or has listened: a reader of the mark checks that they still do.
+/// Descriptors at which the server listens, or has listened: the reader of a mark checks that the descriptor still
+/// listens.
 pub(crate) static LISTENERS: Marks = Marks::none();
 
 /// Marks a descriptor as the server's, until it is [`disown`]ed.
@@ -22,7 +24,7 @@ pub fn own(descriptor: impl AsFd) {
     OWN.set(descriptor);
 }
 
-/// Marks a socket that listens for the server, which need not be disowned.
+/// Marks a listening socket of the server. The mark may stay after the socket is closed, without [`disown`].
 pub fn own_listener(socket: impl AsFd) {
     LISTENERS.set(socket);
 }
@@ -76,7 +78,7 @@ impl Marks {
         self.0.iter().for_each(|bits| bits.store(0, Ordering::SeqCst));
     }
 
-    /// Calls `act` with the number of each marked descriptor. Async-signal-safe, if `act` is.
+    /// Calls `act` with the number of each marked descriptor. Async-signal-safe if `act` is.
     pub(crate) fn for_each(&self, mut act: impl FnMut(RawFd)) {
         for (cell, bits) in self.0.iter().enumerate() {
             let mut left = bits.load(Ordering::SeqCst);

@@ -5,8 +5,8 @@
 //! | `fs` | files beneath a folder, from which no path leads out |
 //! | `temp` | temporary files without a name |
 //! | `pipe` | pipes to and from programs |
-//! | `stdio`, `stream`, `terminal` | standard streams, and where a log is written |
-//! | `marks` | the marks of the server's own descriptors |
+//! | `stdio`, `stream`, `terminal` | standard streams, and the streams to which a log is written |
+//! | `marks` | marks on the descriptors that belong to the server |
 
 pub mod fs;
 pub(crate) mod marks;

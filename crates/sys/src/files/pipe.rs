@@ -10,10 +10,10 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 
 use crate::files::stdio;
 
-/// Usual capacity of a new pipe without a reader: see [`filled`].
+/// Usual capacity of a new pipe, and so the most bytes that [`filled`] can put into one.
 pub const BYTES_USUAL: usize = 64 << 10;
 
-/// Makes a pipe: the end to read, which does not wait, and the end that a program writes to, which waits.
+/// Makes a pipe: returns the end to read, which never blocks, and the end that a program writes to, which may block.
 ///
 /// # Errors
 ///
@@ -24,7 +24,8 @@ pub fn from_program() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// Makes a pipe: the end to read, which waits, and the end that signal handlers write to, which never waits.
+/// Makes a pipe: returns the end to read, which may block, and the end that signal handlers write to, which never
+/// blocks.
 ///
 /// # Errors
 ///
@@ -35,8 +36,8 @@ pub fn from_signals() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// Makes the end of a pipe to read, with these bytes in it and nothing behind them; `None` if the pipe does not take
-/// them all.
+/// Makes a pipe that holds these bytes and then ends, and returns its end to read; `None` if the pipe does not take all
+/// of the bytes.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub fn filled(bytes: &[u8]) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Capacity of a [`Channel`], if the user may have so much in pipes (pipe(7), `pipe-user-pages-soft`).
+/// Capacity of a [`Channel`], if the user may hold so many bytes in pipes (pipe(7), `pipe-user-pages-soft`).
 const CHANNEL_BYTES: usize = 256 << 10;
 
 /// A pipe through which bytes go from a socket to a file without passing through this process (splice(2)).
@@ -69,13 +70,13 @@ impl Channel {
     /// The process is out of descriptors.
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = pair()?;
-        // A channel that keeps its usual capacity is slower, and no less right.
+        // If the kernel refuses the larger capacity, the channel is slower but still correct.
         let _ = fcntl_setpipe_size(&writer, CHANNEL_BYTES);
         Ok(Self { reader, writer })
     }
 
-    /// Takes up to `bytes` that have arrived at a non-blocking socket; 0 is the peer's end, `None` means that nothing
-    /// has arrived.
+    /// Moves up to `bytes` bytes that have arrived at a non-blocking socket into the channel; returns 0 at the peer's
+    /// end, and `None` if nothing has arrived.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Channel {
     ///
     /// # Errors
     ///
-    /// The file cannot be written; some of the bytes may be left.
+    /// The file cannot be written; some of the bytes may then still be in the channel.
     pub fn give_to(&self, file: impl AsFd, bytes: usize) -> io::Result<()> {
         let mut left = bytes;
         while left > 0 {
@@ -137,7 +138,7 @@ pub fn reread(file: impl AsFd) -> io::Result<OwnedFd> {
     stdio::above(rustix::fs::open(place, flags, Mode::empty())?)
 }
 
-/// Opens a source without any bytes.
+/// Opens a file that has no bytes, to read from.
 ///
 /// # Errors
 ///
@@ -177,7 +178,7 @@ mod tests {
         Ok(())
     }
 
-    /// A program that gets a body cannot change the server's file.
+    /// A program that gets a body to read cannot change the server's file.
     #[test]
     fn what_is_read_again() -> io::Result<()> {
         let mut file = crate::files::temp::unlinked(&std::env::temp_dir())?;

@@ -1,9 +1,10 @@
-//! The descriptors 0, 1 and 2: all code that writes to standard error writes to whatever has the number 2.
+//! The descriptors 0, 1 and 2, which keep their meaning even if an application closes them.
 //!
-//! An application may close them. Then the next opened descriptor gets such a number, because the kernel gives the
-//! lowest one that is free: were it a client's socket, that client would read what the application, the C library or a
-//! program writes to standard error. Therefore the server keeps copies of its own with higher numbers ([`copy_of`]),
-//! and nothing that it opens for a request keeps a number below 3 ([`above`]).
+//! All code that writes to standard error writes to whatever file has the number 2. If an application closes such a
+//! descriptor, the next opened file gets its number, because the kernel gives the lowest free one. If that file were a
+//! client's socket, the client would read what the application, the C library or a program writes to standard error.
+//! Therefore the server keeps copies of its own with higher numbers ([`copy_of`]), and nothing that it opens for a
+//! request keeps a number below 3 ([`above`]).
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -31,7 +32,7 @@ impl Standard {
     }
 }
 
-/// Writes a text to standard output. A reader that has gone, such as `| head`, is no error: it has seen enough.
+/// Writes a text to standard output. It is no error if the reader is gone, such as `| head`, which has seen enough.
 ///
 /// # Errors
 ///
@@ -46,7 +47,7 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Copies a stream to a descriptor above 2, which programs do not inherit.
+/// Copies a stream to a descriptor above 2. Programs that this process starts do not inherit the copy.
 ///
 /// # Errors
 ///
@@ -55,14 +56,14 @@ pub fn copy_of(stream: Standard) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(stream.descriptor(), FIRST_OTHER)?)
 }
 
-/// Opens `/dev/null` in the place of each standard stream that is closed.
+/// Opens `/dev/null` at the number of each standard stream that is closed.
 ///
 /// # Errors
 ///
 /// `/dev/null` is missing, or the process is out of descriptors.
 pub fn occupy() -> io::Result<()> {
     for number in 0..FIRST_OTHER {
-        // SAFETY: only asks the kernel about the number; a closed one answers EBADF.
+        // SAFETY: only asks the kernel about the number; for a closed one the answer is EBADF.
         if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
             put_nothing_at(number)?;
         }
@@ -70,8 +71,8 @@ pub fn occupy() -> io::Result<()> {
     Ok(())
 }
 
-/// Moves a descriptor to a number above 2, unless it has one. A lower number belongs to a standard stream that was
-/// closed; `/dev/null` takes that place, so that the next descriptor need not move.
+/// Moves a descriptor to a number above 2, unless its number is already above. A lower number belongs to a standard
+/// stream that was closed: `/dev/null` is opened at that number, so that the next descriptor need not move.
 ///
 /// # Errors
 ///
@@ -85,24 +86,25 @@ pub fn above(fd: OwnedFd) -> io::Result<OwnedFd> {
 fn move_up(fd: OwnedFd) -> io::Result<OwnedFd> {
     let moved = rustix::io::fcntl_dupfd_cloexec(&fd, FIRST_OTHER)?;
     put_nothing_at(fd.as_raw_fd())?;
-    // The file that has the number now stays open for good.
+    // `/dev/null`, which has the number now, stays open for good.
     let _ = fd.into_raw_fd();
     Ok(moved)
 }
 
-/// Opens `/dev/null` at a number, for programs as well, whatever was there.
+/// Opens `/dev/null` at a number and replaces what was open there; programs that this process starts inherit it.
 fn put_nothing_at(number: RawFd) -> io::Result<()> {
     let nothing = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     if nothing.as_raw_fd() == number {
         rustix::io::fcntl_setfd(&nothing, rustix::io::FdFlags::empty())?;
-        // The file that has the number now stays open for good.
+        // `/dev/null` already has the number, and stays open for good.
         let _ = nothing.into_raw_fd();
         return Ok(());
     }
     put_at(&nothing, number, 0)
 }
 
-/// Puts `file` at the number of `place`, too, in one step: a thread that writes there writes to one or to the other.
+/// Makes the descriptor `place` refer to `file`, in one step: a thread that writes to it writes to the old or the new
+/// file.
 ///
 /// # Errors
 ///
@@ -113,15 +115,15 @@ pub fn replace(place: impl AsFd, file: impl AsFd) -> io::Result<()> {
 
 fn put_at(file: impl AsFd, number: RawFd, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: `number` belongs to a descriptor that the caller has or borrows, or is a standard stream's, which has no
-    // owner; code that uses it goes on with an open one.
+    // owner; code that uses the number still finds an open descriptor there.
     match unsafe { libc::dup3(file.as_fd().as_raw_fd(), number, flags) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Puts `file` in the place of a stream, if that is still the file `former`: an application may have put something else
-/// there. Returns whether it has replaced the stream.
+/// Puts `file` in the place of a stream if the stream is still the file `former`; an application may have replaced it.
+/// Returns whether `file` now has that place.
 ///
 /// # Errors
 ///
@@ -134,7 +136,7 @@ pub fn replace_if_still(stream: Standard, former: impl AsFd, file: impl AsFd) ->
     Ok(is_still)
 }
 
-/// Whether two descriptors are of the same file.
+/// Whether two descriptors refer to the same file.
 pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
     match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
         (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
@@ -142,7 +144,8 @@ pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
     }
 }
 
-/// Clears [`crate::processes::process::NO_WAIT`] of a file that was opened with it: programs expect a file that waits.
+/// Clears [`crate::processes::process::NO_WAIT`] of a file that was opened with it: programs expect that writing
+/// blocks.
 ///
 /// # Errors
 ///
@@ -161,8 +164,8 @@ mod tests {
 
     use super::{above, is_same, replace};
 
-    /// A descriptor above 2 keeps its number. (The lower ones are those of this test's process, and are tested from
-    /// outside.)
+    /// A descriptor above 2 keeps its number. (The numbers up to 2 belong to the process that runs this test; tests
+    /// outside this crate move those.)
     #[test]
     fn descriptors_above_stay() {
         let file = File::open("/dev/null").unwrap();
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!(number, above(file.into()).unwrap().as_raw_fd());
     }
 
-    /// The number stands for the other file after the replacement.
+    /// After the replacement, the number refers to the other file.
     #[test]
     fn replaced() {
         let place = File::open("/dev/null").unwrap();

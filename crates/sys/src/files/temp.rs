@@ -1,4 +1,4 @@
-//! Temporary files without a name: no other process can open them, and they are gone when they are closed.
+//! Temporary files without a name: no other process can open such a file by a path, and it is gone when it is closed.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -32,8 +32,8 @@ pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system without such files, one whose
-/// name is removed at once.
+/// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)). If the file system has no such files, makes a file
+/// with a name and removes the name at once.
 ///
 /// # Errors
 ///

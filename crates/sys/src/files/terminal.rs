@@ -13,7 +13,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// The size of an output that is no terminal: a file, or a pipe.
+    /// The size of an output that is a file or a pipe, not a terminal.
     pub const ENDLESS: Self = Self { columns: usize::MAX, rows: usize::MAX };
 
     /// The present size of standard output.
@@ -28,7 +28,7 @@ impl Size {
 
     fn of(stream: impl AsFd) -> Self {
         match rustix::termios::tcgetwinsize(stream) {
-            // A terminal that was never told its size says 0.
+            // A terminal whose size was never set reports 0.
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 Self { columns: size.ws_col.into(), rows: size.ws_row.into() }
             }

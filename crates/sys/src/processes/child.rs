@@ -34,21 +34,22 @@ pub enum Exit {
 }
 
 impl Program {
-    /// Starts the program. It inherits only the standard streams and `kept`, with the numbers that they have here.
+    /// Starts the program. It inherits only the standard streams and `kept`, under the descriptor numbers of this
+    /// process.
     ///
     /// # Errors
     ///
-    /// The program cannot be run (the error names what is missing), or no further process may be started.
+    /// The program cannot be run (the error names a missing file), or no further process may be started.
     pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
         self.spawn_as(None, &[], arguments, kept)
     }
 
-    /// Starts the program like [`Self::spawn`], as this user, without a way back, and without the environment variables
-    /// that are named.
+    /// Starts the program like [`Self::spawn`], as `identity` with no way back to the present user, and without the
+    /// environment variables named in `without`.
     ///
     /// # Errors
     ///
-    /// Errors of [`Self::spawn`]; or this process may not become the user.
+    /// Errors of [`Self::spawn`], or this process may not become the user.
     pub fn spawn_as(
         &self,
         identity: Option<&Identity>,
@@ -68,14 +69,14 @@ impl Program {
             become_user.as_mut().map_or(Ok(()), Taker::take_over)?;
             kept.iter().try_for_each(|&fd| set_flags(fd, 0))
         };
-        // SAFETY: between fork and exec only `fcntl`, `sigprocmask` and what changes users are called, which are
-        // async-signal-safe; nothing is allocated.
+        // SAFETY: between fork and exec only `fcntl`, `sigprocmask` and the calls that change users are made, all of
+        // which are async-signal-safe; nothing is allocated.
         unsafe { command.pre_exec(prepare) };
-        // The `Child` has nothing to drop: it is waited for by number.
+        // The `Child` has nothing to drop: the caller waits for the process by its number.
         command.spawn().map(|child| child.id()).map_err(|error| self.explain(&error))
     }
 
-    /// Names the missing file in an error, if one is missing: the kernel does not.
+    /// Names the missing file in the error, if a file is missing: the kernel's error does not say which.
     fn explain(&self, error: &io::Error) -> io::Error {
         let (path, folder) = (self.path.display(), self.folder.display());
         let why = match () {
@@ -86,7 +87,7 @@ impl Program {
         io::Error::new(error.kind(), why)
     }
 
-    /// Replaces this process by the program: number, children, blocked signals and `kept` descriptors stay.
+    /// Replaces this process by the program. The process number, children, blocked signals and `kept` descriptors stay.
     ///
     /// # Errors
     ///
@@ -95,8 +96,8 @@ impl Program {
         self.replace(arguments, kept).err().unwrap_or_else(io::Error::last_os_error)
     }
 
-    /// Does the work of [`Self::replace_this`]. `std` would unblock the signals, and a signal that comes before the new
-    /// program has a handler for it would end the process.
+    /// Does the work of [`Self::replace_this`] by execv(3), because `std` would unblock the signals: a signal that
+    /// comes before the new program has a handler for it would then end the process.
     fn replace(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<()> {
         let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput);
         let path = text(self.path.as_os_str())?;
@@ -115,16 +116,16 @@ impl Program {
             unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
             io::Error::last_os_error()
         });
-        // Programs that this process starts later shall not inherit the descriptors.
+        // The exec has failed: programs that this process starts later must not inherit the descriptors.
         kept.iter().try_for_each(|fd| set_flags(fd.as_raw_fd(), libc::FD_CLOEXEC))?;
         std::env::set_current_dir(before)?;
         Err(error)
     }
 }
 
-/// Unblocks SIGTERM and SIGCHLD in this process, which may have inherited a mask that blocks them. Other signals that a
-/// supervisor obeys stay blocked until the program has handlers for them (`signal_handlers::let_pass`): a terminal may
-/// send them to all its processes.
+/// Unblocks SIGTERM and SIGCHLD in this process, which may have inherited a mask that blocks them. The other signals
+/// that a supervisor obeys stay blocked until the program has handlers for them (`signal_handlers::let_pass`), because
+/// a terminal may send such a signal to all processes that it controls.
 fn unblock_terminate() -> io::Result<()> {
     // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -134,14 +135,14 @@ fn unblock_terminate() -> io::Result<()> {
         // SAFETY: as above, and the number is a signal's.
         unsafe { libc::sigaddset(&raw mut set, number) };
     }
-    // SAFETY: `set` is only read, and the former mask is not asked for.
+    // SAFETY: `set` is only read, and no place for the former mask is given.
     if unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) } == -1 {
         return Err(io::Error::last_os_error());
     }
     Ok(())
 }
 
-/// Sets whether a descriptor survives `exec` (0) or not (`FD_CLOEXEC`).
+/// Sets the flags of a descriptor: `FD_CLOEXEC` closes it at `exec`, 0 keeps it open.
 fn set_flags(fd: RawFd, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: asks the kernel to change a flag of a descriptor that the caller borrows.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, flags) } == -1 {
@@ -151,7 +152,8 @@ fn set_flags(fd: RawFd, flags: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Reaps a child that has ended, if there is one: any child, which matters to process 1.
+/// Reaps a child that has ended, if there is one. Process 1 also gets children that it has not started, so any child is
+/// reaped.
 pub fn reap() -> Option<(u32, Exit)> {
     let (pid, status) = wait(WaitOptions::NOHANG).ok()??;
     let exit = match (status.exit_status(), status.terminating_signal()) {
@@ -171,17 +173,17 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Has the kernel end this process with SIGKILL when its parent ends (`PR_SET_PDEATHSIG`, prctl(2)); its own children
-/// do not inherit that.
+/// Has the kernel end this process with SIGKILL when its parent ends (`PR_SET_PDEATHSIG`, prctl(2)). Children of this
+/// process do not inherit the setting.
 ///
 /// # Errors
 ///
-/// The kernel documents none for an existing signal.
+/// The kernel documents no error for an existing signal.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Makes this process outlive its parent, also after [`end_with_parent`].
+/// Makes this process outlive its parent, even if [`end_with_parent`] was called before.
 ///
 /// # Errors
 ///
@@ -193,9 +195,9 @@ pub fn outlive_parent() -> io::Result<()> {
 /// A signal to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kick {
-    /// SIGTERM: end when you are done.
+    /// SIGTERM: finish your work, then end.
     Terminate,
-    /// SIGABRT: write where you are, and end.
+    /// SIGABRT: report where the code is, and end.
     Abort,
     /// SIGCONT: run, if you were stopped.
     Continue,
@@ -203,7 +205,7 @@ pub enum Kick {
     Kill,
 }
 
-/// Sends a signal to a child that was not reaped yet, so that its number is still its own.
+/// Sends a signal to a child that was not reaped yet: until then no other process can get its number.
 pub fn kick(pid: u32, kick: Kick) {
     let signal = match kick {
         Kick::Terminate => Signal::TERM,
@@ -243,17 +245,18 @@ pub fn signal_name(number: i32) -> String {
     known.map_or_else(|| format!("signal {number}"), |(_, name)| (*name).to_owned())
 }
 
-/// Takes over a descriptor that the parent process left open under this number; it does not go to children.
+/// Takes over a descriptor that the parent process left open under this number. Children of this process do not inherit
+/// it.
 ///
 /// # Errors
 ///
 /// No descriptor has this number.
 pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: only changes a flag; a number that is no descriptor answers EBADF.
+    // SAFETY: only changes a flag; for a number that is no open descriptor the answer is EBADF.
     if number < 0 || unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
     }
-    // SAFETY: it is open, as just seen, and the program that started this one gives it to us by its number.
+    // SAFETY: the descriptor is open, as just seen, and the program that started this one gives it to us by its number.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -285,7 +288,7 @@ mod tests {
 
     use super::Program;
 
-    /// A failed exec changes nothing: descriptors to keep are not inherited by children.
+    /// A failed exec changes nothing: children still do not inherit the descriptors that were to be kept.
     #[test]
     fn not_replaced() -> io::Result<()> {
         let (file, folder) = (std::fs::File::open("/dev/null")?, std::env::current_dir()?);
@@ -297,7 +300,7 @@ mod tests {
         let flags = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
         let flags = flags.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
 
-        // The flags are octal; `O_CLOEXEC` stands for the descriptor's own flag there.
+        // The flags are octal; here `O_CLOEXEC` shows the descriptor's own flag.
         assert!(u32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & 0o2_000_000 != 0), "{flags}");
         Ok(())
     }

@@ -1,16 +1,16 @@
-//! Children that an application forks: fork(2) without exec(2), in the midst of a server.
+//! Children that an application forks from a running server: fork(2) without exec(2).
 //!
-//! A forked child has copies of all memory and descriptors of the server, and none of its threads. Therefore a handler
-//! of `pthread_atfork(3)` makes it a plain program before anything else runs in it: its signals become what they were
-//! before the server took them, and the server's descriptors are closed, so that a child that lives long keeps neither
-//! the address taken nor a client waiting for an end. The thread that called the application checks [`is_child`] when
-//! the call returns.
+//! A forked child has copies of all memory and descriptors of the server, and none of its threads except the forking
+//! one. Therefore a handler of `pthread_atfork(3)` makes the child a plain program before any other code runs in it:
+//! its signals become what they were before the server took them, and the server's descriptors are closed. Otherwise a
+//! long-lived child would keep the address in use, and clients would wait for the end of connections that it holds
+//! open. The thread that called the application checks [`is_child`] when the call returns.
 //!
-//! Connections are listed nowhere, because a list would cost each of them something: the handler finds them as the
-//! sockets whose own address is that of a listener. Other descriptors of the server are marked where they are made
+//! There is no list of connections, because keeping it would cost each connection time: the handler finds a connection
+//! by its own address, which is that of a listener. Other descriptors of the server are marked when they are opened
 //! ([`own`]).
 //!
-//! The handler does nothing that is not async-signal-safe: threads that are gone may have held any lock.
+//! The handler does only what is async-signal-safe: threads that are gone may have held any lock.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -24,7 +24,7 @@ use crate::files::marks::{LISTENERS, MARKED_MAX, OWN};
 pub use crate::files::marks::{Own, disown, own, own_listener};
 use crate::processes::signal_handlers;
 
-/// Whether children that this process forks become plain programs.
+/// Whether a child that this process forks becomes a plain program.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process is such a plain program.
@@ -33,17 +33,17 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 /// Number of forks that have led to this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Maximum number of listener addresses that are told apart; connections of further ones stay open in children.
+/// Maximum number of listener addresses that the handler knows; connections of further listeners stay open in children.
 const ADDRESSES_MAX: usize = 32;
 
-/// Whether the application has forked this process from one that serves: nothing of the server may be touched here.
+/// Whether the application forked this process from a server process: the server's state must not be touched here.
 #[inline]
 pub fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-/// Number of forks between this process and the one that called this first. A thread that was started at another number
-/// does not exist in this process.
+/// Number of forks that led to this process, counted since the first call. A thread that was started when the number
+/// was another one does not exist in this process.
 #[inline]
 pub fn generation() -> u64 {
     register();
@@ -59,7 +59,7 @@ fn register() {
     });
 }
 
-/// Makes forked children plain programs while it lives.
+/// Makes forked children plain programs until it is dropped.
 pub struct Watch(());
 
 /// Makes forked children plain programs from now on.
@@ -70,12 +70,12 @@ pub fn watch() -> Watch {
 }
 
 impl Watch {
-    /// Watches until the process ends, maybe with threads inside the application.
+    /// Watches until the process ends, even while threads are still inside the application.
     pub fn for_good(self) {
         std::mem::forget(self);
     }
 
-    /// Forks on purpose in `fork`: the child that returns from it serves.
+    /// Runs `fork`, which forks on purpose: the child that returns from it is a server process, not a plain program.
     pub fn except<R>(&self, fork: impl FnOnce() -> R) -> R {
         IS_WATCHED.store(false, Ordering::SeqCst);
         let forked = fork();
@@ -87,19 +87,19 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         IS_WATCHED.store(false, Ordering::SeqCst);
-        // The numbers may soon belong to other descriptors.
+        // The descriptor numbers may soon belong to other files.
         OWN.clear();
         LISTENERS.clear();
     }
 }
 
-/// Runs in every child of fork(2), on its only thread, before fork returns there.
+/// Runs in every child of fork(2), on its only thread, before fork(2) returns there.
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     if !IS_WATCHED.load(Ordering::SeqCst) {
         return;
     }
-    // A child of this child is a child of a plain program.
+    // Children of this plain program are left alone.
     IS_WATCHED.store(false, Ordering::SeqCst);
     IS_CHILD.store(true, Ordering::SeqCst);
     signal_handlers::restore_in_child();
@@ -113,11 +113,11 @@ extern "C" fn in_child() {
 }
 
 fn close(number: RawFd) {
-    // SAFETY: the descriptor is this child's copy of one of the server's, whose code does not run here any more.
+    // SAFETY: the descriptor is this child's copy of a server's descriptor, and the server's code no longer runs here.
     unsafe { libc::close(number) };
 }
 
-/// Calls `act` with every open descriptor, as the kernel lists them; without `/proc`, with every possible number.
+/// Calls `act` with every open descriptor that `/proc` lists; without `/proc`, with every possible number.
 fn for_each_open(mut act: impl FnMut(RawFd)) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(folder) = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty()) else {
@@ -137,7 +137,7 @@ fn for_each_open(mut act: impl FnMut(RawFd)) {
     }
 }
 
-/// The own address of a socket.
+/// The address to which a socket is bound.
 #[derive(Clone, Copy)]
 struct SocketAddress {
     storage: libc::sockaddr_storage,
@@ -158,7 +158,7 @@ impl SocketAddress {
     fn internet(&self) -> Option<(u16, [u8; 16])> {
         match c_int::from(self.storage.ss_family) {
             libc::AF_INET => {
-                // SAFETY: the family says that it is a `sockaddr_in`, for which the storage is aligned and large
+                // SAFETY: the family says that this is a `sockaddr_in`, for which the storage is aligned and large
                 // enough.
                 let address = unsafe { *(&raw const self.storage).cast::<libc::sockaddr_in>() };
                 let mut bytes = [0; 16];
@@ -166,7 +166,7 @@ impl SocketAddress {
                 Some((address.sin_port, bytes))
             }
             libc::AF_INET6 => {
-                // SAFETY: the family says that it is a `sockaddr_in6`; as above.
+                // SAFETY: the family says that this is a `sockaddr_in6`; as above.
                 let address = unsafe { *(&raw const self.storage).cast::<libc::sockaddr_in6>() };
                 Some((address.sin6_port, address.sin6_addr.s6_addr))
             }
@@ -174,15 +174,15 @@ impl SocketAddress {
         }
     }
 
-    /// The address of a unix socket, behind its family.
+    /// The address of a unix socket, without its family.
     fn unix(&self) -> &[u8] {
         let length = usize::try_from(self.length).unwrap_or(0).min(size_of_val(&self.storage));
-        // SAFETY: all bytes of the storage are initialised, and there are `length`.
+        // SAFETY: all bytes of the storage are initialised, and `length` is not more than its size.
         unsafe { std::slice::from_raw_parts((&raw const self.storage).cast(), length) }
     }
 
-    /// Whether a listener at this address, which may be all addresses of the machine, has accepted a socket with the
-    /// address `other`.
+    /// Whether a listener at this address, which may be the wildcard address, has accepted a socket with the address
+    /// `other`.
     fn accepts(&self, other: &Self) -> bool {
         if self.storage.ss_family != other.storage.ss_family {
             return false;
@@ -219,7 +219,7 @@ impl Addresses {
     }
 
     fn known(&self) -> impl Iterator<Item = &SocketAddress> {
-        // SAFETY: the first `count` were written.
+        // SAFETY: `of_listeners` has written the first `count` entries.
         self.list[..self.count].iter().map(|address| unsafe { address.assume_init_ref() })
     }
 

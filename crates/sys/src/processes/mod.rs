@@ -3,9 +3,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `process` | CPUs, memory and limits of this process |
-//! | `child`, `forks`, `spawn` | children: of the server, of the application, and programs that a small process starts |
+//! | `child`, `forks`, `spawn` | children of the server, of the application, and programs that a small process starts |
 //! | `signal_handlers`, `signal_queue` | signals, in a process that runs an application and in a supervisor |
-//! | `thread_signal`, `tid` | one thread, as the others see it |
+//! | `thread_signal`, `tid` | signals to one thread, and a thread as other threads see it |
 //! | `user` | users and groups |
 
 pub mod child;

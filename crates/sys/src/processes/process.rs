@@ -25,8 +25,9 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, with which a waking thread
-/// waits its turn instead of interrupting another one. Linux keeps both for each thread (sched(7)).
+/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, under which a thread that
+/// wakes up waits its turn and does not interrupt another thread. On Linux both belong to a thread, not to a process
+/// (sched(7)).
 pub fn give_way(steps: u8) {
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
     // If the kernel refuses, the thread keeps its priority.
@@ -36,8 +37,8 @@ pub fn give_way(steps: u8) {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
 }
 
-/// Makes the kernel wake the calling thread at the time it has asked for, and not up to 50 us later to save wake-ups
-/// (`PR_SET_TIMERSLACK`, prctl(2)).
+/// Makes the kernel wake the calling thread at the time that it asks for. By default the kernel may wake it up to 50 us
+/// later, to save wake-ups (`PR_SET_TIMERSLACK`, prctl(2)).
 pub fn wake_on_time() {
     // If the kernel refuses, the thread wakes a little late.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
@@ -52,7 +53,7 @@ pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(file)?)
 }
 
-/// Runs a function when the process ends in an orderly way (exit(3)), after all handlers that were registered later.
+/// Runs a function at exit(3), after all handlers that were registered later than it.
 pub fn at_exit(run: fn()) {
     static RUN: OnceLock<fn()> = OnceLock::new();
     extern "C" fn at_exit() {
@@ -67,13 +68,13 @@ pub fn at_exit(run: fn()) {
     }
 }
 
-/// The flag of open(2) that follows no symbolic link at the end of a path.
+/// The flag of open(2) that refuses a symbolic link at the end of a path.
 pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 
-/// The flag of open(2) that does not wait for a pipe's reader.
+/// The flag of open(2) that does not wait until a pipe has a reader.
 pub const NO_WAIT: i32 = libc::O_NONBLOCK;
 
-/// A number that cannot be guessed, or, if the kernel has none yet, one that depends on this process.
+/// A number that cannot be guessed; if the kernel has no random bits yet, a number that depends on this process.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
@@ -82,7 +83,8 @@ pub fn random() -> u64 {
     }
 }
 
-/// 256 bits that nobody can guess, from getrandom(2), which may wait for them early in the life of a machine.
+/// 256 bits that nobody can guess. They come from getrandom(2), which may block until the machine has gathered enough
+/// entropy.
 ///
 /// # Errors
 ///
@@ -94,17 +96,17 @@ pub fn secret() -> io::Result<[u8; 32]> {
     Ok(bytes)
 }
 
-/// Time that a write waits, once, for a slow reader of standard error.
+/// How long one write waits for the reader of standard error. Further writes do not wait until the reader reads again.
 const STDERR_PATIENCE_MS: u64 = 100;
 
-/// Whether the reader has read nothing for that long.
+/// Whether the reader of standard error has read nothing for [`STDERR_PATIENCE_MS`].
 static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 
-/// Writes to standard error without any lock: a child that was forked while another thread wrote must not wait for it.
+/// Writes to standard error without a lock: a child forked while another thread held the lock would wait for ever.
 ///
 /// # Errors
 ///
-/// `WouldBlock` if standard error is a full pipe that nobody reads; else errors of write(2). Some bytes may be written.
+/// `WouldBlock` if standard error is a full pipe that nobody reads; otherwise errors of write(2). Part may be written.
 pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     write_at_once(rustix::stdio::stderr(), bytes)
 }
@@ -144,12 +146,12 @@ pub fn write_at_once(stderr: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Number of CPUs on which the calling thread may run (`sched_getaffinity(2)`), whatever time its control group grants
-/// it there.
+/// Number of CPUs on which the calling thread may run (`sched_getaffinity(2)`). The CPU quota of a control group is not
+/// considered.
 pub fn cpus_allowed() -> u32 {
     match rustix::thread::sched_getaffinity(None) {
         Ok(cpus) => cpus.count().max(1),
-        // The call fails on a machine with more than 1024 CPUs, which has some to spare.
+        // The call fails on a machine with more than 1024 CPUs.
         Err(_) => std::thread::available_parallelism()
             .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
     }
@@ -177,8 +179,8 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes this process less important: `steps` of nice(2), each of which gives up a tenth of the CPU time that other
-/// processes want.
+/// Lowers the priority of this process by `steps` of nice(2). When other processes want the CPU, each step costs this
+/// process about a tenth of its share.
 pub fn lower_priority(steps: u8) {
     if steps > 0 {
         let now = rustix::process::getpriority_process(None).unwrap_or(0);
@@ -197,7 +199,7 @@ pub fn limit_data(bytes: u64) {
     }
 }
 
-/// Bytes of this process's data that `RLIMIT_DATA` counts, by /proc; 0 without /proc.
+/// Bytes of this process that `RLIMIT_DATA` limits, as /proc counts them; 0 without /proc.
 pub fn data_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
@@ -205,9 +207,9 @@ pub fn data_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
-/// Stack size of a thread whose starter sets none: `pthread_create(3)`.
+/// Stack size of a new thread if its starter sets none: see `pthread_create(3)`.
 pub fn stack_bytes() -> u64 {
-    // The C library's stack size where `RLIMIT_STACK` sets no limit.
+    // The C library's stack size if `RLIMIT_STACK` sets no limit.
     const WITHOUT_LIMIT: u64 = 2 << 20;
     getrlimit(Resource::Stack).current.unwrap_or(WITHOUT_LIMIT)
 }
@@ -216,7 +218,7 @@ pub fn stack_bytes() -> u64 {
 pub fn set_name(name: &str) {
     let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
     if let Ok(name) = std::ffi::CString::new(name) {
-        // The name is for people only.
+        // The name only helps people, so a failure does not matter.
         let _ = rustix::thread::set_name(&name);
     }
 }
@@ -225,19 +227,19 @@ pub fn set_name(name: &str) {
 mod tests {
     use super::{cpus_allowed, data_bytes, wake_on_time};
 
-    /// Allocated memory counts, whether it is touched or not.
+    /// Allocated memory counts even before it is touched.
     #[test]
     fn data() {
         let before = data_bytes();
         let allocated = Vec::<u8>::with_capacity(1 << 30);
 
-        // Threads of other tests may end meanwhile, which gives back their stacks.
+        // Threads of other tests may end meanwhile and give back their stacks.
         assert!(before > 0 && data_bytes() >= before + (1 << 29));
         drop(allocated);
     }
 
-    /// The number is the one that the kernel tells all processes: the quota of a control group, which the standard
-    /// library counts in, has no effect here.
+    /// The number is the count of CPUs in the affinity mask. The quota of a control group, by which the standard
+    /// library lowers its count, has no effect here.
     #[test]
     fn cpus() {
         let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!(cpus_allowed(), ones);
     }
 
-    /// The kernel sets the slack for this thread, and not for other threads.
+    /// The timer slack is set for this thread, and not for other threads.
     #[test]
     fn on_time() {
         let slack = || rustix::thread::current_timer_slack().unwrap_or(0);

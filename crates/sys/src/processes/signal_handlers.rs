@@ -1,18 +1,21 @@
-//! Signal handlers, for a process that runs an application (a supervisor has a queue instead: `signal_queue.rs`).
+//! Signal handlers for a process that runs an application; a supervisor has a queue instead (`signal_queue.rs`).
 //!
-//! The first SIGTERM or SIGINT asks for a clean stop, and the second ends the process at once. SIGUSR1 wakes the thread
-//! that opens the logs again, if there is one; it never ends the process.
+//! The first SIGTERM or SIGINT asks for a clean stop; the second one ends the process at once. SIGUSR1 wakes the thread
+//! that opens the logs again, if such a thread exists; it never ends the process.
 //!
-//! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a write to an eventfd. A
-//! `signalfd` would need the signals blocked in every thread, and children of the application would inherit that mask.
+//! The handler does two things, both async-signal-safe (signal-safety(7)): it counts in an atomic and writes to an
+//! eventfd. A `signalfd` would need the signals blocked in every thread, and children of the application would inherit
+//! that mask.
 //!
-//! A worker obeys SIGTERM alone. Other signals that its supervisor obeys have no effect on it, because terminals and
-//! `pkill` send them to all processes: their handlers do nothing. An exec resets handlers, whereas programs of the
-//! application would inherit a signal that is blocked or ignored.
+//! A worker obeys SIGTERM alone. The other signals that its supervisor obeys must not affect a worker, because
+//! terminals and `pkill` send them to all processes: a worker has handlers for them that do nothing. Blocking or
+//! ignoring them would not do, because programs that the application starts would inherit that, whereas exec(2) resets
+//! handlers.
 //!
-//! The handlers are installed when the application is loaded, so that they come after its own. Handlers that Python
-//! code sets later, which is possible on the main thread only, do not reach the kernel, thanks to
-//! `adyton._process.signals`. A worker leaves SIGUSR1 to the application, if that has a handler for it.
+//! The handlers are installed after the application was loaded, so that they replace handlers that it has set. Handlers
+//! that Python code sets later, which it can only on the main thread, do not reach the kernel:
+//! `adyton._process.signals` sees to that. A worker leaves SIGUSR1 to the application, if the application has a handler
+//! for it.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -25,9 +28,9 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 static ASKED_BY: AtomicI32 = AtomicI32::new(0);
 static STOP_WAKE: AtomicI32 = AtomicI32::new(-1);
 static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
-/// The process that owns the handlers: a child has copies of all of this until [`restore_in_child`].
+/// The process that owns the handlers. A forked child has copies of these variables until [`restore_in_child`] runs.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// The former actions of the signals. Locked for moments only, and never waited for in a child.
+/// The former actions of the signals. The lock is held for moments only, and a forked child never waits for it.
 static FORMER: Mutex<Option<[libc::sigaction; SIGNALS.len()]>> = Mutex::new(None);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
@@ -36,12 +39,12 @@ const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 const PASSING: [libc::c_int; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTTIN, libc::SIGTTOU];
 
-/// A handler that learns which process has sent the signal (`SA_SIGINFO`).
+/// A handler that is told which process sent the signal (`SA_SIGINFO`).
 pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Unblocks every signal for this process and the programs that it starts, whatever mask it has inherited; signals that
-/// only its supervisor obeys get a handler without effect. Call this before other threads are started, which inherit
-/// the mask.
+/// Unblocks every signal, whatever mask this process has inherited, for this process and the programs that it starts.
+/// Signals that only its supervisor obeys get a handler that does nothing. Call this before other threads are started,
+/// because they inherit the mask.
 ///
 /// # Errors
 ///
@@ -58,7 +61,7 @@ pub fn let_pass() -> io::Result<()> {
     let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `none` is a whole `sigset_t`.
     unsafe { libc::sigemptyset(&raw mut none) };
-    // SAFETY: `none` is only read, and the former mask is not asked for.
+    // SAFETY: `none` is only read, and no place for the former mask is given.
     match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
@@ -89,7 +92,7 @@ pub(crate) fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::
     }
 }
 
-/// Sends a signal to the calling thread only (raise(3)): its handler has run when this returns.
+/// Sends a signal to the calling thread only (raise(3)); its handler has run when this function returns.
 ///
 /// # Errors
 ///
@@ -102,23 +105,23 @@ pub fn raise(signal: i32) -> io::Result<()> {
     }
 }
 
-/// The installed handlers; dropping this restores the former ones.
+/// The installed handlers; dropping this restores the former actions.
 pub struct Handlers {
     former: [libc::sigaction; SIGNALS.len()],
     // The wakes stay open for as long as the handler may write to them.
     _wakes: Wakes,
 }
 
-/// The wakes of a server.
+/// The descriptors that the handlers write to in order to wake threads of the server.
 struct Wakes {
-    /// The wake of a signal that asks for a stop.
+    /// Wakes the thread that stops the server.
     stop: Arc<Wake>,
-    /// The wake of SIGUSR1.
+    /// Wakes the thread that handles SIGUSR1.
     user1: Option<Arc<Wake>>,
 }
 
 impl Handlers {
-    /// Takes over SIGTERM and SIGINT, each of which wakes `stop`, and SIGUSR1, which wakes `user1`, if there is one.
+    /// Takes over SIGTERM and SIGINT, which both wake `stop`, and SIGUSR1, which wakes `user1` if it is given.
     ///
     /// # Errors
     ///
@@ -127,8 +130,8 @@ impl Handlers {
         Self::put(Wakes { stop, user1 }, |_| Some(on_signal))
     }
 
-    /// Takes over signals like [`Self::install`], in a worker: SIGTERM alone wakes `stop`, SIGINT has no effect, and
-    /// SIGUSR1 stays as it is.
+    /// Takes over signals like [`Self::install`], but for a worker: SIGTERM alone wakes `stop`, SIGINT has no effect,
+    /// and SIGUSR1 keeps its action.
     ///
     /// # Errors
     ///
@@ -177,7 +180,7 @@ impl Drop for Handlers {
     fn drop(&mut self) {
         *FORMER.lock().unwrap_or_else(PoisonError::into_inner) = None;
         for (signal, former) in SIGNALS.into_iter().zip(&self.former) {
-            // SAFETY: `former` is what sigaction(2) itself gave us.
+            // SAFETY: sigaction(2) itself has filled in `former`.
             unsafe { libc::sigaction(signal, former, std::ptr::null_mut()) };
         }
         forget_wakes();
@@ -189,8 +192,8 @@ fn forget_wakes() {
     USER1_WAKE.store(-1, Ordering::SeqCst);
 }
 
-/// Restores, in a child that the application has forked, the actions that signals had before this server took them.
-/// Handlers that the application has set since stay. Async-signal-safe.
+/// Restores, in a child that the application has forked, the actions that the signals had before this server took them.
+/// Handlers that the application has set since then stay. Async-signal-safe.
 pub(crate) fn restore_in_child() {
     let former = FORMER.try_lock().ok().and_then(|former| *former);
     for signal in SIGNALS.into_iter().chain(PASSING) {
@@ -202,7 +205,7 @@ pub(crate) fn restore_in_child() {
         let before = before.into_iter().find(|(other, before)| *other == signal && !is_ours(before));
         // SAFETY: all-zero is a valid `sigaction`: the default.
         let action = before.map_or_else(|| unsafe { std::mem::zeroed() }, |(_, before)| before);
-        // SAFETY: `action` is a whole one, from sigaction(2) itself or the default.
+        // SAFETY: `action` is a whole `sigaction`, from sigaction(2) itself or the default.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
 }
@@ -212,9 +215,9 @@ fn is_ours(action: &libc::sigaction) -> bool {
     ours.into_iter().any(|handler| action.sa_sigaction == handler as libc::sighandler_t)
 }
 
-/// Does nothing, except for a signal that a terminal sends because this process reads or writes there from the
-/// background. The interrupted call would restart after this, for ever: ignored from now on, the signal makes it fail
-/// with EIO instead.
+/// Does nothing, except for a SIGTTIN or SIGTTOU that the terminal sends because this process reads or writes there
+/// from the background. The interrupted call would restart after this handler, again and again; with the signal ignored
+/// from now on, the call fails with EIO instead.
 extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel passes a whole `siginfo_t` to a handler with `SA_SIGINFO`.
     let is_of_kernel = unsafe { (*info).si_code } == libc::SI_KERNEL;
@@ -227,7 +230,7 @@ extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mu
 extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: `getpid` is async-signal-safe, and asks for a number.
     if unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst) {
-        // A child whose fork handler has not run yet: the descriptors below are still the server's.
+        // This is a forked child whose fork handler has not run yet: the descriptors below are still the server's.
         restore_in_child();
         // SAFETY: `raise` is async-signal-safe; the signal comes again once this handler has returned.
         unsafe { libc::raise(signal) };

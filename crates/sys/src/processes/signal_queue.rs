@@ -1,8 +1,10 @@
-//! Signals as a queue with a descriptor, signalfd(2), for a supervisor (a process that runs an application has handlers
-//! instead: `signal_handlers.rs`).
+//! A supervisor's signals, as a queue with a descriptor: signalfd(2).
 //!
-//! The signals are blocked in this thread, in threads that it starts, and in its children, which get none before they
-//! are ready: a worker unblocks them with `signal_handlers::let_pass` before anything of the application runs.
+//! A process that runs an application has handlers instead: `signal_handlers.rs`.
+//!
+//! The signals are blocked in this thread, in threads that it starts, and in its children, so that a child gets no
+//! signal before it is ready: a worker unblocks them with `signal_handlers::let_pass` before any code of the
+//! application runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -64,10 +66,10 @@ impl Signals {
             // SAFETY: as above, and the number is a signal's.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
-        // If the parent process has left SIGCHLD ignored, children end unseen: sigaction(2).
+        // If the parent process left SIGCHLD ignored, the end of a child would go unnoticed: sigaction(2).
         // SAFETY: the number is a signal's, and there is no handler for it yet.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-        // SAFETY: `set` is only read, and the former mask is not asked for.
+        // SAFETY: `set` is only read, and no place for the former mask is given.
         let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
         if status != 0 {
             return Err(io::Error::from_raw_os_error(status));
@@ -81,14 +83,15 @@ impl Signals {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// The next signal; `None` if none has come.
+    /// The next signal; `None` if no signal has come.
     ///
-    /// SIGTTIN and SIGTTOU from a terminal are no orders: some program of the application has read or written there.
+    /// SIGTTIN and SIGTTOU that a terminal sends are not commands: some program of the application has read from or
+    /// written to the terminal.
     pub fn next(&self) -> Option<Signal> {
         // SAFETY: all-zero is a valid `signalfd_siginfo`, which is made of numbers.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
         let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: the kernel writes at most `size` bytes to `info`, of which any are valid.
+        // SAFETY: the kernel writes at most `size` bytes to `info`, and any bytes are a valid value.
         let read = unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) };
         if usize::try_from(read) != Ok(size) {
             return None;

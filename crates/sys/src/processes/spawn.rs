@@ -1,8 +1,8 @@
-//! Programs that a small process starts for others: in groups and folders of their own, and watched by descriptors.
+//! Starts programs from a small process: each program has its own group and folder, and a descriptor tells its end.
 //!
 //! [`Start::run`] does what `posix_spawn(3)` does, and also sets limits. The child shares the memory of its parent
-//! until it runs the program (`CLONE_VM`, clone(2)), so nothing is copied, and the reason why a program cannot be run
-//! is known when it returns.
+//! until it executes the program (`CLONE_VM`, clone(2)). Therefore nothing is copied, and if the program cannot be
+//! executed, the parent knows the reason when `run` returns.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -16,11 +16,11 @@ use rustix::process::{
 
 use crate::processes::child::{Exit, Kick};
 
-/// The stack of a child until it runs its program: enough for a few system calls.
+/// The stack of a child until it executes its program: enough for a few system calls.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Number of descriptors that a program may open. Old programs try each number up to this when they start others, and
-/// select(2) knows no larger ones; the server itself has raised its own limit.
+/// Number of descriptors that a program may open. Old programs try each number up to this limit when they start
+/// others, and select(2) cannot handle larger numbers. The server has raised its own limit above this one.
 const DESCRIPTORS_MAX: u64 = 1024;
 
 /// A program to start.
@@ -35,15 +35,15 @@ pub struct Start<'s> {
     pub environment: &'s [CString],
     /// The folder in which the program starts.
     pub folder: &'s CStr,
-    /// Standard input, output and error of the program; none of them may be one of ours.
+    /// Standard input, output and error of the program; none of them may be a standard stream of this process.
     pub streams: [BorrowedFd<'s>; 3],
     /// The most memory of each of the program's processes (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
     pub memory_bytes_max: u64,
     /// The most processes and threads of its user: from this number on, the program starts no more (`RLIMIT_NPROC`,
     /// setrlimit(2)); 0 is no limit.
     pub user_processes_max: u64,
-    /// The cell that holds the program's number until its group was ended: whichever process outlives this one ends the
-    /// group.
+    /// The cell that holds the number of the program until its group was ended. If this process dies first, another
+    /// process ends the group by this number.
     pub listed: &'s AtomicU64,
 }
 
@@ -51,7 +51,7 @@ pub struct Start<'s> {
 #[derive(Debug)]
 pub struct Group {
     pid: Pid,
-    /// A descriptor that is readable once the program has ended.
+    /// A descriptor that becomes readable when the program has ended.
     first: OwnedFd,
 }
 
@@ -73,13 +73,13 @@ struct Errand {
 }
 
 impl Start<'_> {
-    /// Starts the program, with the three streams as its only descriptors, with no signal blocked, and so that it ends
-    /// with its parent.
+    /// Starts the program. The three streams are its only descriptors, no signal is blocked, and the program ends with
+    /// its parent.
     ///
     /// # Errors
     ///
-    /// Errors of execveat(2), chdir(2) and clone(2), including `ELOOP` for a link where none is allowed; `InvalidInput`
-    /// for streams with numbers below 3.
+    /// Errors of execveat(2), chdir(2) and clone(2), including `ELOOP` for a link if links are not allowed;
+    /// `InvalidInput` if a stream has a number below 3.
     pub fn run(&self) -> io::Result<Group> {
         let streams = self.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|&number| number < 3) {
@@ -102,8 +102,8 @@ impl Start<'_> {
         let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         // SAFETY: the stack is the child's alone, and aligned; it grows down from its end. With `CLONE_VFORK` this
-        // thread waits until the child has the program's memory or has ended, so all that `errand` points to lives that
-        // long.
+        // thread waits until the child has executed the program or has ended, and everything that `errand` points to
+        // lives until then.
         let pid = unsafe {
             let top = stack.as_mut_ptr_range().end;
             libc::clone(child, top.cast(), flags, (&raw mut errand).cast())
@@ -112,10 +112,10 @@ impl Start<'_> {
             return Err(io::Error::last_os_error());
         }
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
-        // SAFETY: the child has written it before it ended, and this thread goes on after that.
+        // SAFETY: the child wrote it before it ended, and this thread waited for that.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
-            // The child has ended; once it was waited for, its number may be another process's.
+            // The child has ended; after the wait below, its number may belong to another process.
             self.listed.store(0, Ordering::SeqCst);
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
             return Err(io::Error::from_raw_os_error(failed));
@@ -123,7 +123,7 @@ impl Start<'_> {
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(first) => Ok(Group { pid, first }),
             Err(error) => {
-                // Without a descriptor nobody would learn of its end.
+                // Without a descriptor nothing would tell when the program ends.
                 let _ = kill_process_group(pid, Signal::KILL);
                 self.listed.store(0, Ordering::SeqCst);
                 let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
@@ -137,11 +137,11 @@ fn pointers(all: &[CString]) -> Vec<*const c_char> {
     all.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Becomes the program. Everything here is a system call: the memory is the parent's.
+/// Becomes the program. Everything here must be a system call, because the memory belongs to the parent.
 extern "C" fn child(errand: *mut c_void) -> c_int {
     let errand = errand.cast::<Errand>();
-    // SAFETY: the parent waits, and has lent it; what it points to are strings and lists as execve(2) wants them, and
-    // numbers of descriptors above the three.
+    // SAFETY: the parent waits and has lent `errand`. It points to strings and lists in the form that execve(2) wants,
+    // and its descriptors have numbers above 2.
     unsafe {
         prepare(&*errand);
         if libc::chdir((*errand).folder) == 0 {
@@ -152,14 +152,14 @@ extern "C" fn child(errand: *mut c_void) -> c_int {
     }
 }
 
-/// Runs the program; returns if that fails.
+/// Executes the program; returns only if that fails.
 ///
 /// # Safety
 ///
-/// * What `errand` points to are strings and lists as execve(2) wants them.
+/// * `errand` points to strings and lists in the form that execve(2) wants.
 unsafe fn execute(errand: &Errand) {
     let Errand { path, arguments, environment, .. } = *errand;
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises the form of these strings and lists.
     unsafe {
         if !errand.may_be_link {
             libc::syscall(
@@ -178,13 +178,13 @@ unsafe fn execute(errand: &Errand) {
     }
 }
 
-/// Makes the system calls that cannot fail, or whose failure does no harm.
+/// Makes the system calls that cannot fail or whose failure does no harm.
 ///
 /// # Safety
 ///
 /// * This is a child that shares its parent's memory, and the parent waits.
 unsafe fn prepare(errand: &Errand) {
-    // SAFETY: each changes something of this process alone; what they point to is on this stack.
+    // SAFETY: each call changes this process alone, and its pointers point to this stack.
     unsafe {
         libc::setpgid(0, 0);
         if let Some(listed) = errand.listed.as_ref() {
@@ -192,7 +192,7 @@ unsafe fn prepare(errand: &Errand) {
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != errand.parent {
-            // The parent has ended before the kernel was told to end this process with it.
+            // The parent had ended before the kernel was told to end this process with it.
             libc::_exit(127);
         }
         for (number, stream) in (0..).zip(errand.streams) {
@@ -221,8 +221,8 @@ unsafe fn prepare(errand: &Errand) {
 }
 
 impl Group {
-    /// The way in which the program has ended, if it has. The program stays known to the kernel, so that no other gets
-    /// its number, or its group's.
+    /// The way in which the program has ended, or `None` while it runs. The program is not reaped, so that no other
+    /// process gets its number or the number of its group.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl Group {
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Forgets the program, which has ended: another process may get its number then.
+    /// Reaps the program, which has ended: another process may get its number from then on.
     pub fn forget(self) {
         let _ = waitid(WaitId::PidFd(self.first.as_fd()), WaitIdOptions::EXITED);
     }
@@ -261,8 +261,8 @@ impl AsFd for Group {
     }
 }
 
-/// Ends all of a group that a process [listed](Start::listed) before it ended. As long as a process of the group is
-/// left, no other gets the group's number.
+/// Ends all processes of a group whose number an ended process left in its [cell](Start::listed). As long as a process
+/// of the group is left, no other group gets that number.
 pub fn end_group(listed: u64) {
     // To the kernel, group 1 means all processes that there are.
     let group = i32::try_from(listed).ok().filter(|&number| number > 1).and_then(Pid::from_raw);
@@ -272,15 +272,15 @@ pub fn end_group(listed: u64) {
     }
 }
 
-/// Makes this a process that only starts programs: no signal has a handler or is ignored, which programs would inherit,
-/// and only the standard descriptors stay open.
+/// Makes this a process that only starts programs: only its standard descriptors stay open, and no signal is handled,
+/// ignored or blocked, so that programs do not inherit an ignored or a blocked one.
 pub fn settle() {
     for number in 1..=libc::SIGRTMAX() {
         // SAFETY: the default action needs no handler; for some numbers it is refused.
         unsafe { libc::signal(number, libc::SIG_DFL) };
     }
-    // SAFETY: an all-zero set may be given to `sigemptyset`; the descriptors above the three are nobody's: this process
-    // has just begun, and what its interpreter has opened it does not use again.
+    // SAFETY: an all-zero set may be given to `sigemptyset`. Nothing owns the descriptors above 2: this process has
+    // just begun, and its interpreter no longer uses the files that it has opened.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
@@ -331,7 +331,7 @@ mod tests {
         };
         let started = start.run();
         let number = listed.load(Ordering::SeqCst);
-        assert_eq!(started.is_ok(), number > 1, "what runs is listed, and nothing else");
+        assert_eq!(started.is_ok(), number > 1, "only a program that runs is listed");
         let group = started?;
         drop(writer);
         let mut text = String::new();
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(
             ("/usr\nb\n4\n1024\n", Exit::Status(3)),
             (text.as_str(), exit),
-            "ls has its folder open, too"
+            "the fourth descriptor is the folder that ls reads"
         );
         Ok(())
     }
@@ -377,14 +377,15 @@ mod tests {
         Ok(())
     }
 
-    /// All processes of a group end with it, whoever started them.
+    /// All processes of a group end with the group, even those that the program itself did not start.
     #[test]
     fn a_group_ends() -> io::Result<()> {
         let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;
 
         assert_eq!(Exit::Status(0), exit);
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", text.trim())).unwrap_or_default();
-        // The shell was killed before `run` returned; the process that has adopted it may take a moment to learn that.
+        // The shell was killed before `run` returned; the process that adopted its child may need a moment to notice
+        // the child's end.
         while !(state().is_empty() || state().contains(") Z") || state().contains(") X")) {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Sends a signal to one thread of this process, and learns when its handler has run there.
+//! Sends a signal to one thread of this process, and learns when the handler has run in that thread.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -9,12 +9,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::processes::signal_handlers::handle;
 use crate::wake::Wake;
 
-/// The descriptor that the handler writes to; a process has one at most.
+/// The descriptor that the handler writes to; a process has at most one.
 static ANSWERED: AtomicI32 = AtomicI32::new(-1);
 /// The former handler of the signal, a `fn(c_int)`; 0 if there was none.
 static FORMER: AtomicUsize = AtomicUsize::new(0);
 
-/// A signal to single threads. When [`ThreadSignal::send`] returns, the former handler has run to its end in the thread.
+/// A signal that can be sent to a single thread. When [`ThreadSignal::send`] returns `true`, the handlers of the signal
+/// have run in the thread.
 #[derive(Debug)]
 pub struct ThreadSignal {
     signal: i32,
@@ -22,13 +23,13 @@ pub struct ThreadSignal {
 }
 
 impl ThreadSignal {
-    /// Puts a handler over the present one of a signal, which must be a plain one (without `SA_SIGINFO`). The handler
-    /// stays as long as the process lives. System calls that it interrupts are restarted where possible (`SA_RESTART`),
-    /// whatever flags the former handler was registered with.
+    /// Puts a handler in front of the signal's present handler, which must be a plain one (without `SA_SIGINFO`) and is
+    /// still called. The new handler stays as long as the process lives. System calls that it interrupts are restarted
+    /// if possible (`SA_RESTART`), whatever flags the former handler was registered with.
     ///
     /// # Errors
     ///
-    /// `ResourceBusy` if this process already has such a signal; else errors of sigaction(2).
+    /// `ResourceBusy` if this process already has such a signal; otherwise errors of sigaction(2).
     pub fn over(signal: i32) -> io::Result<ThreadSignal> {
         let answered = Wake::new()?;
         if ANSWERED.compare_exchange(-1, answered.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -42,7 +43,8 @@ impl ThreadSignal {
         Ok(ThreadSignal { signal, answered })
     }
 
-    /// Sends a thread the signal, and waits until its handlers have run: `false` if that takes longer than `patience`.
+    /// Sends the signal to a thread, and waits until its handlers have run; returns `false` if that takes longer than
+    /// `patience`.
     ///
     /// # Errors
     ///
@@ -69,12 +71,13 @@ extern "C" fn on_knock(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut lib
     let errno = unsafe { *libc::__errno_location() };
     let former = FORMER.load(Ordering::SeqCst);
     if former != 0 {
-        // SAFETY: it is a plain handler, as sigaction(2) has said; handlers are never null.
+        // SAFETY: `former` is a plain handler, as sigaction(2) has said; handlers are never null.
         let former: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(former) };
         former(signal);
     }
     let one = 1u64.to_ne_bytes();
-    // SAFETY: `write` is async-signal-safe and reads 8 bytes of `one`; the descriptor is open as long as the process.
+    // SAFETY: `write` is async-signal-safe and reads 8 bytes of `one`; the descriptor stays open as long as the process
+    // lives.
     unsafe { libc::write(ANSWERED.load(Ordering::SeqCst), one.as_ptr().cast(), one.len()) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
@@ -97,29 +100,29 @@ mod tests {
         COUNTED.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A thread that waits in a system call answers, and goes on waiting.
+    /// A thread that waits in a system call runs the handlers, and then goes on waiting.
     #[test]
     fn answered() {
         let signal = libc::SIGRTMAX() - 3;
         let count: extern "C" fn(libc::c_int) = count;
         // SAFETY: the handler does nothing but count.
         unsafe { libc::signal(signal, count as libc::sighandler_t) };
-        let thread_signal = ThreadSignal::over(signal).expect("no other test takes one");
+        let thread_signal = ThreadSignal::over(signal).expect("no other test has made a `ThreadSignal`");
         let (ended, end) = mpsc::channel::<()>();
         let (said, says) = mpsc::channel();
         let waiting = thread::spawn(move || {
-            // SAFETY: it asks for a number.
-            said.send(unsafe { libc::pthread_self() }).expect("it is heard");
+            // SAFETY: the call only returns the thread's number.
+            said.send(unsafe { libc::pthread_self() }).expect("the test still receives");
             end.recv().is_err()
         });
-        let id = says.recv().expect("it says who it is");
+        let id = says.recv().expect("the thread sends its id");
         for number in 1..=100 {
             // SAFETY: the thread is joined below.
-            assert!(unsafe { thread_signal.send(id, Duration::from_secs(60)) }.expect("it lives"));
-            assert_eq!(number, COUNTED.load(Ordering::SeqCst), "what handled it before has run");
+            assert!(unsafe { thread_signal.send(id, Duration::from_secs(60)) }.expect("the thread lives"));
+            assert_eq!(number, COUNTED.load(Ordering::SeqCst), "the former handler has run");
         }
         drop(ended);
-        assert!(waiting.join().expect("it ends well"));
-        assert!(ThreadSignal::over(signal).is_err(), "there is one");
+        assert!(waiting.join().expect("the thread does not panic"));
+        assert!(ThreadSignal::over(signal).is_err(), "a process has at most one");
     }
 }

@@ -1,11 +1,11 @@
-//! A thread, as the other threads of its process see it.
+//! CPU time and state of a thread, as other threads of its process see them.
 
 use std::fs::File;
 use std::io::Read;
 
 use rustix::thread::{Pid, gettid};
 
-/// A thread, by its number. A thread that has ended uses no more CPU, and does not run.
+/// A thread, by its number. A thread that has ended uses no more CPU time and is not runnable.
 #[derive(Clone, Copy, Debug)]
 pub struct Tid {
     thread: Pid,
@@ -19,20 +19,20 @@ impl Tid {
 
     /// Microseconds of CPU time that the thread has used: a system call.
     pub fn cpu_us(&self) -> u64 {
-        // The kernel's number of any thread's CPU clock (pthread_getcpuclockid(3)).
+        // The kernel's number for the CPU clock of a thread (pthread_getcpuclockid(3)).
         let clock = !self.thread.as_raw_nonzero().get() << 3 | 6;
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` is a whole `timespec`; a clock that there is not is an error, and leaves it as it is.
+        // SAFETY: `now` is a whole `timespec`; a clock that does not exist is an error, and leaves `now` as it is.
         unsafe { libc::clock_gettime(clock, &raw mut now) };
         now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
     }
 
-    /// Whether the thread runs, or would if it had a CPU; `false` where that is not known (proc(5)). Takes some 10 us.
+    /// Whether the thread runs or waits only for a CPU; `false` if /proc does not tell (proc(5)). Takes some 10 us.
     pub fn is_runnable(&self) -> bool {
         let mut text = [0; 64];
         let path = format!("/proc/self/task/{}/stat", self.thread.as_raw_nonzero());
         let bytes = File::open(path).and_then(|mut file| file.read(&mut text)).unwrap_or(0);
-        // The state stands behind the name, which may hold anything, and its closing parenthesis.
+        // The state follows the closing parenthesis of the name; the name itself may hold any bytes, also parentheses.
         let end = text[..bytes].iter().rposition(|&byte| byte == b')');
         end.is_some_and(|end| text[..bytes].get(end + 2) == Some(&b'R'))
     }
@@ -46,7 +46,7 @@ mod tests {
 
     use super::Tid;
 
-    /// A thread that computes is runnable and uses CPU time; a thread that waits is not and does not.
+    /// A thread that computes is runnable and uses CPU time; a thread that waits does neither.
     #[test]
     fn seen_by_another() {
         let (tell, told) = channel();
@@ -57,7 +57,7 @@ mod tests {
             while start.elapsed() < Duration::from_millis(100) {
                 std::hint::spin_loop();
             }
-            // An error means that the other end is dropped, and there is nothing more to wait for.
+            // `recv` fails when the other end is dropped, which ends the wait.
             let _ = ended.recv();
         });
         let Ok(tid) = told.recv() else { return assert!(busy.join().is_ok()) };

@@ -1,4 +1,4 @@
-//! Users and groups: looked up in the system's databases, and taken on for good.
+//! Looks up users and groups in the system's databases, and makes a process run as one of them for good.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -9,25 +9,27 @@ use rustix::process::{Gid, Uid};
 /// The user and group that a process runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user's name, for its supplementary groups; `None` for a number that no user has.
+    /// The user's name, by which its supplementary groups are found; `None` for a number without an entry in the
+    /// database.
     name: Option<CString>,
     user: libc::uid_t,
     group: libc::gid_t,
 }
 
-/// Room for a database entry of one user or group: names, and a group's members.
+/// Room for the database entry of one user or group: its names, and the members of a group.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The most groups that a user may have (`NGROUPS_MAX`, limits.h).
 const GROUPS_MAX: usize = 65_536;
 
 impl Identity {
-    /// Finds the user with this name or number, and the group with this name or number; without one, the user's own
-    /// group.
+    /// Finds the user with this name or number, and the group with this name or number. Without a `group`, takes the
+    /// user's own group.
     ///
     /// # Errors
     ///
-    /// Half a sentence: the user or group does not exist, or a numeric user has no group and none is given.
+    /// The second half of a sentence: the user or group does not exist, or the user is a number without an entry and no
+    /// group is given.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let found = find_user(user)?;
         let (name, user_number, own_group) = match (found, user.parse()) {
@@ -53,12 +55,12 @@ impl Identity {
         self.group
     }
 
-    /// Gives the user a file, if that is a plain one of root's with a single name: a user who may write in its folder
-    /// could have put another one there.
+    /// Makes the user the owner of a file, but only if it is a regular file of root's with a single name: a user who
+    /// may write in the folder of the file could have put another file there.
     ///
     /// # Errors
     ///
-    /// Errors of fstat(2) and fchown(2): only root may.
+    /// Errors of fstat(2) and fchown(2); only root may change the owner.
     pub fn own(&self, file: &std::fs::File) -> io::Result<()> {
         let found = file.metadata()?;
         if found.is_file() && found.nlink() == 1 && found.uid() == 0 {
@@ -67,12 +69,12 @@ impl Identity {
         Ok(())
     }
 
-    /// Makes this process the user's, with only the user's supplementary groups, and makes sure that there is no way
-    /// back. A process that already is the user's keeps its groups.
+    /// Makes this process run as the user, with only the user's supplementary groups, and makes sure that it cannot
+    /// become root again. A process that already runs as the user keeps its groups.
     ///
     /// # Errors
     ///
-    /// The kernel refuses, or the way back is open: the process must not go on.
+    /// The kernel refuses, or the process could become root again: then it must not go on.
     pub fn become_for_good(&self) -> io::Result<()> {
         if !self.is_all_of_this_process()? {
             self.take_over()?;
@@ -86,8 +88,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Runs `act` on a new thread as this user, with the user's groups and no right of root: for checking what the user
-    /// may do. All other threads stay as they are (credentials(7): the kernel's users are those of threads).
+    /// Runs `act` on a new thread as this user, with the user's groups and without root's rights, to check what the
+    /// user may do. All other threads keep their user: to the kernel, users belong to threads (credentials(7)).
     ///
     /// # Errors
     ///
@@ -107,7 +109,7 @@ impl Identity {
         })
     }
 
-    /// Makes this thread, and no other, the user's.
+    /// Makes this thread alone run as the user.
     fn be_of_thread(&self, groups: &[libc::gid_t]) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
         let groups: Vec<Gid> = groups.iter().map(|&group| Gid::from_raw(group)).collect();
@@ -116,8 +118,8 @@ impl Identity {
         Ok(rustix::thread::set_thread_res_uid(user, user, user)?)
     }
 
-    /// Makes a taker, which becomes the user between fork and exec, where nothing may be looked up: its groups are
-    /// found now.
+    /// Makes a taker, which becomes the user between fork and exec. Nothing may be looked up there, so the user's
+    /// groups are looked up now.
     ///
     /// # Errors
     ///
@@ -135,7 +137,7 @@ impl Identity {
         match &self.name {
             // SAFETY: the name ends in NUL and lives during the call.
             Some(name) => check(unsafe { libc::initgroups(name.as_ptr(), self.group) })?,
-            // SAFETY: a list of no groups, of which nothing is read.
+            // SAFETY: the list is empty, so nothing is read from it.
             None => check(unsafe { libc::setgroups(0, std::ptr::null()) })?,
         }
         // SAFETY: takes numbers only.
@@ -144,12 +146,12 @@ impl Identity {
         check(unsafe { libc::setresuid(self.user, self.user, self.user) })
     }
 
-    /// Whether this process is the user's in every respect: real, effective and saved numbers, and no groups but the
-    /// user's own.
+    /// Whether this process runs as the user in every respect: its real, effective and saved numbers are the user's,
+    /// and it has no groups except the user's own.
     fn is_all_of_this_process(&self) -> io::Result<bool> {
         let ([mut user, mut user_now, mut user_saved], [mut group, mut group_now, mut group_saved]) =
             ([0; 3], [0; 3]);
-        // SAFETY: writes three numbers to where three numbers are.
+        // SAFETY: the call writes three numbers to three variables.
         check(unsafe { libc::getresuid(&raw mut user, &raw mut user_now, &raw mut user_saved) })?;
         // SAFETY: as above.
         check(unsafe { libc::getresgid(&raw mut group, &raw mut group_now, &raw mut group_saved) })?;
@@ -160,12 +162,12 @@ impl Identity {
             && kept.iter().all(|kept| own.contains(&kept.as_raw())))
     }
 
-    /// The groups that the user may have besides the first.
+    /// The user's supplementary groups.
     fn groups(&self) -> io::Result<Vec<libc::gid_t>> {
         let Some(name) = &self.name else { return Ok(Vec::new()) };
         let mut groups = vec![0; GROUPS_MAX];
         let mut count = libc::c_int::try_from(GROUPS_MAX).map_err(io::Error::other)?;
-        // SAFETY: the name ends in NUL, and there is room for as many groups as `count` says.
+        // SAFETY: the name ends in NUL, and `groups` has room for `count` groups.
         let found =
             unsafe { libc::getgrouplist(name.as_ptr(), self.group, groups.as_mut_ptr(), &raw mut count) };
         let found = usize::try_from(found).map_err(|_| io::Error::other("the user has too many groups"))?;
@@ -187,10 +189,10 @@ impl Taker {
     ///
     /// # Errors
     ///
-    /// The kernel refuses, or the way back is open.
+    /// The kernel refuses, or the process could become root again.
     pub(crate) fn take_over(&mut self) -> io::Result<()> {
         if !self.is_this_process {
-            // SAFETY: a list of as many groups as it says, which lives during the call.
+            // SAFETY: the list has as many groups as the length says, and lives during the call.
             check(unsafe { libc::setgroups(self.groups.len(), self.groups.as_ptr()) })?;
             // SAFETY: takes numbers only.
             check(unsafe { libc::setresgid(self.group, self.group, self.group) })?;
@@ -204,13 +206,13 @@ impl Taker {
     }
 }
 
-/// Whether any way leads back to root. Each must fail; otherwise the process must not go on.
+/// Whether this process can become root again. Each of these calls must fail; otherwise the process must not go on.
 fn can_be_root() -> bool {
     // SAFETY: takes a number only.
     let by_real = unsafe { libc::setuid(0) };
     // SAFETY: as above.
     let by_effective = unsafe { libc::seteuid(0) };
-    // SAFETY: as above; -1 leaves two of the three as they are.
+    // SAFETY: as above; -1 leaves the real and the effective number as they are.
     let by_saved = unsafe { libc::setresuid(libc::uid_t::MAX, libc::uid_t::MAX, 0) };
     [by_real, by_effective, by_saved].contains(&0)
 }
@@ -219,7 +221,7 @@ fn check(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Keeps this process and its children from gaining rights by the programs that they start (`PR_SET_NO_NEW_PRIVS`,
+/// Keeps this process and its children from gaining rights through set-user-ID programs (`PR_SET_NO_NEW_PRIVS`,
 /// prctl(2)).
 ///
 /// # Errors
@@ -243,7 +245,7 @@ fn find_user(user: &str) -> Result<Option<Found>, String> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut found = std::ptr::null_mut();
     let status = match user.parse::<libc::uid_t>() {
-        // SAFETY: all pointers are to live memory, and the buffer is as long as it says.
+        // SAFETY: all pointers point to live memory, and the length of the buffer is true.
         Ok(number) => unsafe {
             libc::getpwuid_r(number, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
         },
@@ -258,7 +260,7 @@ fn find_user(user: &str) -> Result<Option<Found>, String> {
     if found.is_null() {
         return Ok(None);
     }
-    // SAFETY: an entry that was found has a name, in the buffer, that ends in NUL.
+    // SAFETY: an entry that was found has a name; it is in the buffer and ends in NUL.
     let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_owned();
     Ok(Some((name, entry.pw_uid, entry.pw_gid)))
 }
@@ -272,7 +274,7 @@ fn find_group(group: &str) -> Result<libc::gid_t, String> {
     let mut entry: libc::group = unsafe { std::mem::zeroed() };
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut found = std::ptr::null_mut();
-    // SAFETY: all pointers are to live memory, the buffer is as long as it says, and the name ends in NUL.
+    // SAFETY: all pointers point to live memory, the length of the buffer is true, and the name ends in NUL.
     let status = unsafe {
         libc::getgrnam_r(name.as_ptr(), &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
     };
@@ -304,7 +306,7 @@ mod tests {
         assert!(Identity::find("4000000000", Some("4000000000")).is_ok());
     }
 
-    /// A trial as another user affects one thread; only root may make one, and stays root.
+    /// A trial as another user affects only its own thread; only root can make one, and the process stays root.
     #[test]
     fn looks() {
         let other = Identity::find("4000000000", Some("4000000000")).ok();

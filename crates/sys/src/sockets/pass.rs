@@ -16,7 +16,7 @@ pub const DESCRIPTORS_MAX: usize = 253;
 /// The longest message.
 pub const BYTES_MAX: usize = 64 << 10;
 
-/// Sends one message with descriptors, over a socket that keeps messages apart and may block.
+/// Sends one message with descriptors, over a socket that keeps message boundaries. The call may block.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ fn send_with(
     Ok(())
 }
 
-/// Receives one message with its descriptors, which children do not inherit; `None` at the end.
+/// Receives one message with its descriptors, which children do not inherit; `None` when the other side has closed.
 ///
 /// # Errors
 ///
@@ -81,8 +81,8 @@ pub fn receive(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>>
     Ok(Some((bytes, descriptors)))
 }
 
-/// Receives a short message without descriptors into `buffer`, without waiting. Returns its length, 0 at the end, and
-/// `None` while there is no message.
+/// Receives a short message without descriptors into `buffer`, without waiting. Returns its length, 0 when the other
+/// side has closed, and `None` if no message has come.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub fn receive_now(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<us
     }
 }
 
-/// Makes two connected sockets that keep messages apart and block.
+/// Makes two connected sockets that keep message boundaries. Calls on them may block.
 ///
 /// # Errors
 ///
@@ -105,8 +105,8 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Makes two connected sockets like [`pair`], neither of which blocks: connections pass from process to process there,
-/// see [`try_pass`].
+/// Makes two connected sockets like [`pair`], on which no call blocks. Connections are passed from process to process
+/// through them: see [`try_pass`].
 ///
 /// # Errors
 ///
@@ -117,8 +117,8 @@ pub fn passage() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// Sends one message, made of `parts`, with a descriptor, unless there is no room for it now. Returns whether it was
-/// sent; the descriptor stays open here, too.
+/// Sends one message, made of `parts`, with a descriptor, if there is room for it now. Returns whether it was sent;
+/// either way, the descriptor stays open in this process.
 ///
 /// # Errors
 ///
@@ -132,32 +132,32 @@ pub fn try_pass(socket: impl AsFd, parts: &[IoSlice<'_>], descriptor: BorrowedFd
         return Err(io::Error::other("there is no room for the descriptor"));
     }
     loop {
-        // Another holder of this end may have cleared its O_NONBLOCK.
+        // Another process that holds this end may have cleared its O_NONBLOCK.
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         return match rustix::net::sendmsg(&socket, parts, &mut ancillary, flags) {
             Ok(_) => Ok(true),
             Err(Errno::INTR) => continue,
-            // `TOOMANYREFS`: too many descriptors of this user are on their way (unix(7)).
+            // `TOOMANYREFS`: too many descriptors that this user has sent are not yet received (unix(7)).
             Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => Ok(false),
             Err(error) => Err(error.into()),
         };
     }
 }
 
-/// Result of an attempt to take a message with a descriptor.
+/// Result of [`try_take`].
 pub enum Taken {
-    /// The number of bytes in the parts, and the descriptor, which children do not inherit.
+    /// The number of bytes that were put into the parts, and the descriptor, which children do not inherit.
     Message(usize, OwnedFd),
     /// No message is there now.
     Nothing,
     /// No message will come any more: the other side is gone.
     End,
-    /// A message without a descriptor, with several, or with more bytes than there is room for, was dropped.
+    /// A message was dropped: it had no descriptor or several, or more bytes than there is room for.
     Unfit,
 }
 
-/// Takes one message with a descriptor into `parts`, if there is one. Takes nothing while the process has no descriptor
-/// left: the kernel would drop the message's descriptor.
+/// Takes one message with a descriptor into `parts`, if a message has come. While the process has no descriptor left,
+/// takes nothing, because the kernel would drop the message's descriptor.
 ///
 /// # Errors
 ///
@@ -171,8 +171,8 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let received = loop {
         match rustix::net::recvmsg(&socket, parts, &mut ancillary, flags) {
-            // ECONNRESET comes once, if the other side has closed with messages unread; the messages that it has sent
-            // are still there.
+            // ECONNRESET comes once if the other side closed without reading all messages; the messages that it sent
+            // can still be received.
             Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(Errno::AGAIN) => return Ok(Taken::Nothing),
             other => break other?,
@@ -183,8 +183,8 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
         _ => None,
     });
     let mut descriptors = descriptors.by_ref().flatten();
-    // The padding of the space for one descriptor has room for two, so the kernel does not report a second one as cut
-    // off.
+    // The kernel pads the space for one descriptor so that two fit, and therefore does not report a second descriptor
+    // as cut off.
     let (first, second) = (descriptors.next(), descriptors.next());
     let is_cut = received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
     Ok(match (first, second) {
@@ -194,7 +194,7 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     })
 }
 
-/// Whether nobody can send to this socket any more; a message without bytes looks the same to its receiver.
+/// Whether nobody can send to this socket any more. A message without bytes would look like the end to the receiver.
 fn is_ended(socket: impl AsFd) -> io::Result<bool> {
     let mut asked = [PollFd::new(&socket, PollFlags::RDHUP)];
     poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
@@ -208,7 +208,7 @@ mod tests {
 
     use super::Taken;
 
-    /// Messages arrive with their descriptors, and the end is an end.
+    /// Messages arrive with their descriptors, and then the end is reported.
     #[test]
     fn there() -> io::Result<()> {
         let (one, other) = super::pair()?;
@@ -225,7 +225,7 @@ mod tests {
         Ok(())
     }
 
-    /// Messages wait in the passage until somebody takes them; one side's end is the other's.
+    /// Messages wait in the passage until they are taken; when one side closes, the other side sees the end.
     #[test]
     fn passed() -> io::Result<()> {
         let (one, other) = super::passage()?;
@@ -259,12 +259,13 @@ mod tests {
         assert_eq!("unfit", take()?);
         super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
         assert_eq!("unfit", take()?);
-        // An empty message is no end, although it looks like one.
+        // An empty message is not taken for the end.
         super::send(&one, b"", &[])?;
         super::send(&one, b"head", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
         assert_eq!("4", take()?);
-        // Messages that were sent before the end come before it, also if the other side has left messages unread.
+        // Messages sent before the end arrive before it, even if the other side has closed without reading its own
+        // messages.
         super::send(&other, b"unread", &[])?;
         super::send(&one, b"last", &[file.as_fd()])?;
         drop(one);

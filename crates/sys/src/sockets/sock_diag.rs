@@ -13,8 +13,8 @@ pub struct Listener {
     pub address: SocketAddr,
     /// The cookie of the socket, which no other socket of this machine gets.
     pub cookie: u64,
-    /// Number of packets that the socket has dropped (`sk_drops`), which wraps: connections that found its queue full,
-    /// and also packets without a connection that ask for none, such as a late reset.
+    /// Number of packets that the socket has dropped (`sk_drops`), which wraps. The kernel counts connections that
+    /// found the queue full, and also packets that belong to no connection and do not open one, such as a late reset.
     pub drops: u32,
 }
 
@@ -22,7 +22,7 @@ pub struct Listener {
 ///
 /// # Errors
 ///
-/// The kernel keeps no such list or does not count drops (before 4.12), or a sandbox does not let us ask.
+/// The kernel keeps no such list or does not count drops (before 4.12), or a sandbox forbids the question.
 pub fn listeners(port: u16) -> io::Result<Vec<Listener>> {
     let mut all = listeners_of(AddressFamily::INET, port)?;
     all.extend(listeners_of(AddressFamily::INET6, port)?);
@@ -37,7 +37,7 @@ fn listeners_of(family: AddressFamily, port: u16) -> io::Result<Vec<Listener>> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut all = Vec::new();
     loop {
-        // The kernel answers within the calls: there is nothing to wait for, and a sandbox cannot make us wait.
+        // The kernel answers before `send` returns: there is nothing to wait for, and a sandbox cannot make us wait.
         let (bytes, _) = rustix::net::recv(&socket, &mut buffer, RecvFlags::DONTWAIT)?;
         for (kind, payload) in messages(&buffer[..bytes]) {
             match i32::from(kind) {
@@ -60,8 +60,8 @@ fn end(payload: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Makes a `struct nlmsghdr`, and a `struct inet_diag_req_v2` behind it, whose other fields of the socket are zero,
-/// which means any.
+/// Makes a `struct nlmsghdr` followed by a `struct inet_diag_req_v2`. Fields of the socket other than the port are
+/// zero, which matches any value.
 fn request(family: AddressFamily, port: u16) -> io::Result<[u8; REQUEST_BYTES]> {
     let narrow = |_| io::ErrorKind::InvalidInput;
     let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).map_err(narrow)?;
@@ -98,7 +98,7 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// A `struct inet_diag_msg`: family at 0, port at 4, address at 8, cookie at 44; and the attributes behind it.
+/// Reads a `struct inet_diag_msg`: family at 0, port at 4, address at 8, cookie at 44; its attributes follow.
 fn listener(message: &[u8]) -> Option<Listener> {
     let ip = match i32::from(*message.first()?) {
         libc::AF_INET => IpAddr::from(field::<4>(message, 8)?),
@@ -117,7 +117,7 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// The kernel makes no datagram of a list longer than this.
+/// The kernel's largest datagram of such a list.
 const BUFFER_BYTES: usize = 32 << 10;
 
 /// `struct nlmsghdr`, alone and with a `struct inet_diag_req_v2`; `struct inet_diag_msg`.
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::sockets::socket::{connect_tcp, listen_tcp, local_address};
 
-    /// Sockets of both families are found by their port, each with its own drops.
+    /// Sockets of both families are found by their port, and each socket has its own count of drops.
     #[test]
     fn a_full_queue_is_counted_where_it_is() {
         for ip in ["127.0.0.1:0", "[::1]:0"] {
@@ -167,9 +167,10 @@ mod tests {
             let same = after.iter().find(|one| one.cookie == before[0].cookie).unwrap();
             assert!(same.drops > 0);
             assert!(after.iter().any(|one| one.cookie != same.cookie && one.drops == 0));
-            // A child that another test has just forked still has a copy, which would keep a closed socket in the list.
+            // A child that another test has just forked still has a copy of the socket, which would keep it in the list
+            // after a close.
             rustix::net::shutdown(&full, Shutdown::Both).unwrap();
-            // The port may be another program's by now, but no other socket gets the cookie.
+            // The port may belong to another program by now, but no other socket gets the cookie.
             let left = listeners(address.port()).unwrap();
             assert!(left.iter().all(|one| one.cookie != same.cookie));
         }
@@ -179,7 +180,7 @@ mod tests {
         all.iter().map(|one| (one.address, one.drops)).collect()
     }
 
-    /// Whatever a datagram holds, nothing is read beyond its end, and the loop ends.
+    /// Nothing is read beyond the end of a datagram, whatever it holds, and the loop ends.
     #[test]
     fn cut_messages_are_no_listeners() {
         let whole = [&[72, 0, 0, 0, 20, 0][..], &[0; 66]].concat();

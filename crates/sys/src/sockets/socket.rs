@@ -1,7 +1,7 @@
 //! Stream sockets: listening, accepting, and bytes in and out without blocking.
 //!
-//! `O_NONBLOCK` belongs to the open socket, not to the descriptor (fcntl(2)): any process that has or has had the same
-//! connection may clear it. So each receive and send here says that it does not wait (`MSG_DONTWAIT`).
+//! `O_NONBLOCK` belongs to the open socket, not to the descriptor (fcntl(2)): any process that holds or has held the
+//! same connection may clear it. So each receive and send here asks not to wait (`MSG_DONTWAIT`).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
@@ -25,9 +25,9 @@ pub type Io = io::Result<Option<usize>>;
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves a call for each connection. A
-/// `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)). `::` is every address of the machine,
-/// IPv4 ones as well.
+/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves a call for each connection.
+/// If `shared`, this user may bind other sockets to the same address (`SO_REUSEPORT`, socket(7)). `::` means every
+/// address of the machine, also the IPv4 ones.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result
     listen(address, backlog, shared, !address.ip().is_unspecified())
 }
 
-/// Listens like [`listen_tcp`], where another socket has the port for IPv4: `::` is every address of IPv6 alone.
+/// Listens like [`listen_tcp`], but another socket has the port for IPv4, so `::` means every IPv6 address only.
 ///
 /// # Errors
 ///
@@ -45,9 +45,9 @@ pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -
     listen(address, backlog, shared, true)
 }
 
-/// The address that a socket of [`listen_tcp`], or of [`listen_tcp_beside_ipv4`] if `beside_ipv4`, would have if no
-/// other listens there. It is bound for a moment, in which no client can connect: a client that could would be cut off
-/// by the close.
+/// The address that a new socket of [`listen_tcp`] (if `beside_ipv4`, of [`listen_tcp_beside_ipv4`]) would have,
+/// provided that no other socket listens there. To find out, binds a socket for a moment without listening, so that no
+/// client can connect to it and be cut off when it is closed.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn free_tcp(address: SocketAddr, beside_ipv4: bool) -> io::Result<SocketAddr
     Ok(local_address(&socket)?.unwrap_or(address))
 }
 
-/// Whether a socket is an IPv6 one that takes no connection by IPv4.
+/// Whether a socket is an IPv6 one that takes no IPv4 connections.
 pub fn is_ipv6_only(socket: impl AsFd) -> bool {
     sockopt::ipv6_v6only(socket).unwrap_or(false)
 }
@@ -91,12 +91,12 @@ pub struct Access {
     pub group: Option<u32>,
 }
 
-/// Listens on a unix socket at `path`. Replaces a socket that a dead server has left there, but not one that still
-/// answers. Without `access` the umask says which users may connect.
+/// Listens on a unix socket at `path`. Replaces a socket that a dead server left there, but not one at which a server
+/// still listens. Without `access`, the umask determines which users may connect.
 ///
 /// # Errors
 ///
-/// `AddrInUse` if a server answers there or the path is no socket; otherwise errors of bind(2), chown(2) and chmod(2).
+/// `AddrInUse` if a server listens there or the path is no socket; otherwise errors of bind(2), chown(2) and chmod(2).
 pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
@@ -107,7 +107,7 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
         }
         other => other?,
     }
-    // Until listen(2), every connection is refused: no client meets the rights that the umask has left.
+    // Until listen(2), every connection is refused: no client connects under the rights that the umask has left.
     if let Some(access) = access {
         admit(path, access).map_err(|error| {
             io::Error::new(error.kind(), format!("its group or rights cannot be set: {error}"))
@@ -118,8 +118,8 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
     Ok(socket)
 }
 
-/// Listens on a unix socket with a name that is in no file system (unix(7), "abstract"). The name is free again when
-/// the last process has closed the socket, and every user of this network namespace may connect.
+/// Listens on a unix socket whose name is in no file system (unix(7), "abstract"). The name is free again when all
+/// processes have closed the socket. Every user of this network namespace may connect.
 ///
 /// # Errors
 ///
@@ -132,9 +132,8 @@ pub fn listen_abstract(name: &[u8], backlog: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Sets group and rights of the socket at `path` by a descriptor, because a user who may write in its folder could put
-/// a link there that leads elsewhere. (fchmod(2) before bind(2) would count, too, but is of no use: the umask takes
-/// rights from it.)
+/// Sets group and rights of the socket at `path` through a descriptor, because a user who may write in its folder could
+/// put a link there that leads elsewhere. (fchmod(2) before bind(2) would not help: the umask still takes rights away.)
 fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
@@ -143,19 +142,19 @@ fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     if let Some(group) = group {
         rustix::fs::chownat(&file, c"", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH)?;
     }
-    // fchmod(2) refuses a descriptor that was opened for its path alone.
+    // fchmod(2) refuses a descriptor that was opened with `O_PATH`.
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode))
 }
 
-/// Removes the socket of a server that was killed, at which no process listens.
+/// Removes the socket file of a killed server, if no process listens at it.
 ///
 /// # Errors
 ///
 /// A process listens there, the file is no socket, or it cannot be removed.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
-    // A connect to a file that is no socket is refused likewise, and that file must not be removed.
+    // A connect to a file that is no socket is also refused, and such a file must not be removed.
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
     }
@@ -171,7 +170,7 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
 ///
 /// `fd` is not open, or not a listening stream socket.
 pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
-    // SAFETY: only asks the kernel about the number; a closed one answers EBADF.
+    // SAFETY: only asks the kernel about the number; for a closed one the answer is EBADF.
     if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
     }
@@ -197,7 +196,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
 }
 
-/// The cookie of a socket, a number that the kernel gives to no other socket as long as the system runs (`SO_COOKIE`,
+/// The cookie of a socket: a number that the kernel gives to no other socket until the next boot (`SO_COOKIE`,
 /// socket(7)).
 ///
 /// # Errors
@@ -226,8 +225,8 @@ pub fn is_shared(socket: impl AsFd) -> bool {
     sockopt::socket_reuseport(socket).unwrap_or(false)
 }
 
-/// Directs new connections only to the first `count` sockets of the group that shares this one's address
-/// (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)), in the order in which they were bound, at random.
+/// Directs new connections only to the first `count` of the sockets that share this one's address, counted in the order
+/// in which they were bound; the kernel picks one of them at random (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)).
 ///
 /// # Errors
 ///
@@ -266,8 +265,8 @@ pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<
     wait_ready(all, &[], timeout_ms)
 }
 
-/// Waits until one of several descriptors can be read, or one of others can be written to, for at most `timeout_ms`.
-/// Returns for each whether it can, those to read first.
+/// Waits until one of `to_read` can be read or one of `to_write` can be written to, for at most `timeout_ms`. Returns
+/// for each descriptor whether it is ready, first for those of `to_read`.
 ///
 /// # Errors
 ///
@@ -322,8 +321,8 @@ fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {
 /// A connection taken from a listener, with its peer's address (`None` on unix sockets).
 pub type Accepted = (OwnedFd, Option<SocketAddr>);
 
-/// Takes one connection, non-blocking; `None` if none waits. Its descriptor never is one of the standard streams
-/// (`files/stdio.rs`).
+/// Accepts one connection, non-blocking; `None` if none waits. Its descriptor never gets the number of a standard
+/// stream (`files/stdio.rs`).
 ///
 /// # Errors
 ///
@@ -337,7 +336,7 @@ pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
 }
 
 /// Begins to connect to a TCP address, without Nagle's delay. The socket becomes writable when it has connected or
-/// failed, which [`pending_error`] tells.
+/// failed; [`pending_error`] tells which.
 ///
 /// # Errors
 ///
@@ -349,25 +348,25 @@ pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 /// Begins to connect like [`connect_tcp`], with a receive buffer of the given size (`SO_RCVBUF`, socket(7)) and with
-/// segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is read. With the
-/// segments of the loopback interface, 64 KiB, the peer's own kernel takes three megabytes from it first.
+/// segments as small as on an Ethernet (`TCP_MAXSEG`, tcp(7)), so that a sending peer soon notices when nothing is
+/// read. With the 64 KiB segments of the loopback interface, the peer's own kernel would first take three megabytes.
 ///
 /// # Errors
 ///
 /// Errors of [`connect_tcp`].
 pub fn connect_tcp_narrow(address: SocketAddr, receive_buffer_bytes: usize) -> io::Result<OwnedFd> {
     let socket = tcp_socket(address)?;
-    // The options are set before connecting, or the peer is told of a wide window first.
+    // The options must be set before connecting: otherwise the peer is first told of a wide window.
     sockopt::set_socket_recv_buffer_size(&socket, receive_buffer_bytes)?;
     limit_segments(&socket, ETHERNET_SEGMENT_BYTES)?;
     begun(rustix::net::connect(&socket, &address))?;
     Ok(socket)
 }
 
-/// Room in 1,500 bytes for the data of a TCP segment, behind both headers with their options.
+/// The most data of a TCP segment in a packet of 1,500 bytes, after the headers of IP and TCP with their options.
 const ETHERNET_SEGMENT_BYTES: libc::c_int = 1448;
 
-/// Tells the peer the largest number of bytes in a segment.
+/// Limits the bytes in each segment that the peer sends.
 fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
     let size = u32::try_from(size_of::<libc::c_int>()).unwrap_or(0);
     // SAFETY: the kernel reads `size` bytes of `bytes`, which lives until the call has returned.
@@ -383,7 +382,7 @@ fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes a socket without Nagle's delay.
+/// Makes a TCP socket without Nagle's delay.
 fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
@@ -391,7 +390,7 @@ fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Connects to a unix socket; unlike TCP, this has succeeded or failed at once.
+/// Connects to a unix socket; unlike a TCP connect, it has succeeded or failed when the call returns.
 ///
 /// # Errors
 ///
@@ -409,7 +408,7 @@ fn begun(connected: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The error of a socket since the last call: why it could not connect, or was cut.
+/// The error of a socket since the last call: why it could not connect, or why the connection was cut.
 pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
     match sockopt::socket_error(socket) {
         Ok(Ok(())) => None,
@@ -417,7 +416,7 @@ pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
     }
 }
 
-/// Reads the bytes that have arrived, up to the length of `buffer`; 0 is the peer's end.
+/// Reads the bytes that have arrived, up to the length of `buffer`; returns 0 at the peer's end.
 ///
 /// # Errors
 ///
@@ -456,8 +455,8 @@ pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> I
     answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
 }
 
-/// Number of bytes, at most one, that the next receive would bring, without taking them; `Some(0)` at the peer's end,
-/// `None` if nothing has come yet.
+/// Number of bytes, at most one, that the next receive would bring, without taking them; 0 at the peer's end, `None` if
+/// nothing has come yet.
 ///
 /// # Errors
 ///
@@ -473,8 +472,8 @@ fn send_flags(more: bool) -> SendFlags {
     if more { flags | SendFlags::MORE } else { flags }
 }
 
-/// Sends up to `bytes` of `file` from `offset` without copying them through this process; 0 means that the file ends
-/// before `offset`. This waits if somebody else has made the socket wait.
+/// Sends up to `bytes` of `file` from `offset` without copying them through this process; returns 0 if the file ends
+/// before `offset`. The call blocks if another process has cleared the socket's `O_NONBLOCK`.
 ///
 /// # Errors
 ///
@@ -484,7 +483,7 @@ pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) 
     answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
 }
 
-/// Sets whether calls on this socket wait that do not say otherwise.
+/// Sets whether calls on this socket wait by default, if they have no flag of their own.
 ///
 /// # Errors
 ///
@@ -507,33 +506,33 @@ pub fn shutdown_write(socket: impl AsFd) {
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
 }
 
-/// Takes nothing more from the peer, which learns that when it sends; bytes that it has sent can still be received. For
-/// unix sockets.
+/// Takes nothing more from the peer, which gets an error when it sends more; bytes that it has already sent can still
+/// be received. For unix sockets.
 pub fn shutdown_read(socket: impl AsFd) {
     // The connection may already be gone, which is fine.
     let _ = rustix::net::shutdown(socket, Shutdown::Read);
 }
 
-/// Ends both sides of the connection, which makes an event.
+/// Ends both sides of the connection, which causes an epoll event.
 pub fn shutdown(socket: impl AsFd) {
     // The connection may already be gone, which is fine.
     let _ = rustix::net::shutdown(socket, Shutdown::Both);
 }
 
-/// Holds back bytes that fill no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind
-/// it leave in full packets.
+/// Holds back bytes that do not fill a packet until `on` is false again (`TCP_CORK`, tcp(7)), so that a head and the
+/// file behind it leave in full packets.
 pub fn cork(socket: impl AsFd, on: bool) {
-    // A unix socket has no packets to fill, and a connection that is gone has no use for them.
+    // A unix socket has no packets to fill, and for a connection that is gone it does not matter.
     let _ = sockopt::set_tcp_cork(socket, on);
 }
 
-/// Makes the later close a reset: the peer learns that its answer is not complete.
+/// Makes a later close reset the connection, so that the peer learns that its answer is not complete.
 pub fn reset_on_close(socket: impl AsFd) {
-    // The connection may already be gone, which is the same to the peer.
+    // If the connection is already gone, the peer sees no difference.
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
 }
 
-/// Bytes that were sent and that the peer's side has not taken yet (`SIOCOUTQ`, tcp(7)).
+/// Bytes that were sent but that the peer's side has not taken yet (`SIOCOUTQ`, tcp(7)).
 pub fn untaken_bytes(socket: impl AsFd) -> u64 {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the descriptor is open while it is borrowed, and the request writes one `int` to `bytes`.
@@ -541,7 +540,7 @@ pub fn untaken_bytes(socket: impl AsFd) -> u64 {
     if status == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// Changes that a thread waits for with [`wait`].
+/// Events that a thread waits for with [`wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Bytes, the end, or an error can be read.
@@ -570,12 +569,12 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     }
 }
 
-/// Bytes that wait to be received, of all messages; 0 if the kernel does not say.
+/// Bytes that have arrived and were not received yet, of all messages; 0 if the kernel does not say.
 pub fn unread_bytes(socket: impl AsFd) -> u64 {
     rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }
 
-/// The most connections that may wait to be accepted: the kernel's `somaxconn`, to which it cuts a larger `backlog`.
+/// The most connections that may wait to be accepted: the kernel's `somaxconn`, which also limits every `backlog`.
 pub fn backlog_max() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
 }
@@ -589,7 +588,7 @@ mod tests {
 
     use super::*;
 
-    /// The kernel would take 3 MB of the loopback's large segments before the sender noticed that nothing is read.
+    /// A connection with small segments is soon full; with the loopback's large ones the kernel would take 3 MB first.
     #[test]
     fn a_narrow_connection_is_soon_full() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -604,7 +603,7 @@ mod tests {
         assert!(taken < 500_000, "{taken}");
     }
 
-    /// An address is free unless a server listens there, shared or not.
+    /// An address is free if no server listens there, whether that server shares its address or not.
     #[test]
     fn a_free_address() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));

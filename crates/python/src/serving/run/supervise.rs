@@ -369,7 +369,7 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     let group = identity.as_ref().map(Identity::group);
     open_logs(settings, identity, is_first)?;
     if is_first {
-        // The first supervisor checks the settings, so that no worker has to.
+        // The first supervisor checks the settings, so that a fault is told before any worker begins.
         check_settings(settings)?;
     }
     Ok(group)

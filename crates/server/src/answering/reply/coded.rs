@@ -1,8 +1,8 @@
 //! The body of an answer that is compressed on its way: the application's pieces go in, chunks come out.
 //!
-//! Each piece is compressed when it comes. The coder is flushed when the application is asked for more, or goes on by
-//! itself: so each piece reaches the client, and pieces that are there together are compressed together. While a large
-//! piece is compressed, another thread drives the loop.
+//! Each piece is compressed when it comes. The coder is flushed when the application is asked for more, or does
+//! something else before its next piece. So each piece reaches the client, and pieces that come together are compressed
+//! together. While a large piece is compressed, another thread drives the loop.
 
 use adyton_compress::{self as compress, Coding, Encoder};
 use adyton_http::Version;
@@ -55,7 +55,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Passes a piece that is admitted already through the coder.
+    /// Passes a piece, which was admitted already, through the coder.
     pub(super) fn code(&mut self, bytes: &[u8]) {
         if let Some(Coder { work: Work::Pass(framing), .. }) = self.answer.coder.as_deref() {
             return self.pass(bytes, *framing);
@@ -82,7 +82,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Ends the body; one that is shorter than was promised is cut.
+    /// Ends the body; a body that is shorter than promised is cut.
     #[cold]
     pub(super) fn end_coding(&mut self) {
         if self.answer.coder.as_ref().is_some_and(|coder| coder.unflushed >= LARGE_BYTES_MIN) {

@@ -49,13 +49,13 @@ impl Reply<'_> {
         &self.common.cache
     }
 
-    /// Whether an application has sent the request on to here.
+    /// Whether an application has sent the request on to this route.
     pub(crate) fn is_sent_on(&self) -> bool {
         self.answer.onward.as_ref().is_some_and(|onward| onward.times > 0)
     }
 
-    /// Returns a number that tells apart the forms of an address, made of the route and the coding that its answer
-    /// would have.
+    /// Returns a number for the form of the answer, by which the cache tells apart answers at one address: it is made
+    /// of the route and of the coding that the answer would have.
     pub(crate) fn form(&self, route: usize, version: Version) -> u64 {
         let accepted = self.answer.compress.as_ref().map(|wanted| wanted.accepted);
         // An answer without chunks is not compressed, so it has no coding here either.
@@ -72,7 +72,7 @@ impl Reply<'_> {
         match &self.answer.onward {
             None => write_key(key, request, place),
             Some(onward) => {
-                // The request was sent to one target and rewritten to another, and the key has both.
+                // The request was sent to one target and rewritten to another one; the key has both targets.
                 let mut first = Head::new();
                 let sent = onward.first(&mut first, &self.common.config.head);
                 let sent = sent.map_or(&b""[..], |sent| sent.target());
@@ -86,13 +86,14 @@ impl Reply<'_> {
         self.common.tally.add(cell, 1);
     }
 
-    /// Hides from the application which version of the page the client has: it would answer without a page.
+    /// Hides from the application which version of the page the client has; otherwise the application could answer 304,
+    /// without a page to keep.
     #[cold]
     pub(crate) fn hide_conditions(&mut self) {
         self.answer.asker.get_or_insert_default().stripped |= CONDITIONS;
     }
 
-    /// Notes how the answer to a request that has waited for no other one may be kept in the cache.
+    /// Notes how the answer may be kept in the cache; the request has not waited for another one.
     pub(crate) fn expect_kept(
         &mut self,
         forward: Forward,
@@ -106,15 +107,14 @@ impl Reply<'_> {
             Some(Box::new(Keeping { cache, forward, is_collapsed: false, rules, filling, stale, changes }));
     }
 
-    /// Notes that the request changes the page that is kept under this key, unless the request fails.
+    /// Notes that the page under this key is to be forgotten, unless the request fails: the request changes that page.
     pub(crate) fn expect_change(&mut self, key: &[u8]) {
         if let Some(keeping) = &mut self.answer.keeping {
             keeping.changes = Some(key.into());
         }
     }
 
-    /// Answers with a stale kept answer in the place of a failure (RFC 5861 section 4); `false` where that is not
-    /// allowed.
+    /// Answers with a stale kept answer in the place of a failure (RFC 5861 section 4); `false` if that is not allowed.
     #[cold]
     pub(super) fn rescue(&mut self, status: u16) -> bool {
         if !matches!(status, 500 | 502 | 503 | 504) {
@@ -123,7 +123,7 @@ impl Reply<'_> {
         let now_ms = clock::monotonic_ms();
         let stale = self.answer.keeping.as_mut().and_then(|keeping| keeping.stale.take());
         let Some(kept) = stale.filter(|stale| stale.helps(now_ms)) else { return false };
-        // The next client tries again.
+        // Dropping this ends the fetch: the next request asks the application again.
         self.answer.keeping = None;
         self.answer.changes = None;
         self.settle_connection();
@@ -131,7 +131,8 @@ impl Reply<'_> {
         true
     }
 
-    /// Decides by the head that was written from `mark` on whether the answer is kept, and begins to compress it, too.
+    /// Decides whether the answer is kept, by the head that was written from `mark` on; also begins to compress the
+    /// answer.
     pub(super) fn begin_keeping(&mut self, keeping: Keeping, mark: usize) {
         let Keeping { cache, forward, is_collapsed, rules, filling, changes, stale: _ } = keeping;
         let status = self.answer.status;
@@ -146,8 +147,8 @@ impl Reply<'_> {
         let framing = self.answer.framed.map_or(BodyFraming::None, |framed| framed.framing);
         self.begin_coding(mark);
         let terms = match judged {
-            // Nobody sees whether a body that ends with its connection is complete. It is sent so for this client only,
-            // so other requests are not told to pass the cache.
+            // Nobody can tell whether a body that ends with its connection is complete, so it is not kept. Only this
+            // client's answer has such a body; other requests are therefore not told to go past the cache.
             Ok(_) if framing == BodyFraming::UntilClose => {
                 drop(filling);
                 return self.tell(mark, forward, false, is_collapsed);
@@ -174,7 +175,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Returns the part of the head, which was written from `mark` on, that is kept.
+    /// Returns the lines to keep of the head that was written from `mark` on.
     fn kept_head(&mut self, mark: usize, status: u16) -> Answer {
         let id_field = &self.common.config.request_id_field;
         let tail = self.answer.outbox.as_mut().map(|outbox| outbox.output.tail());
@@ -263,7 +264,7 @@ impl Reply<'_> {
         self.write_kept(kept, status, now_ms, is_collapsed);
     }
 
-    /// Writes a kept answer, or that it has not changed.
+    /// Writes a kept answer, or a 304 that says that the page has not changed.
     #[inline]
     fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, now_ms: u64, is_collapsed: bool) {
         let Answer { head, body, etag, .. } = &kept.answer;

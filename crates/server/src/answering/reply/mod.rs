@@ -1,7 +1,7 @@
 //! The answer to one request, which the application writes into the connection's output.
 //!
-//! It has a head and a body, or an error page in their place. A thread of the application waits here while its client
-//! reads slowly.
+//! An answer has a head and a body, or an error page in their place. A thread of the application waits here while its
+//! client reads slowly.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -53,16 +53,17 @@ pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 /// The high-water mark: an answer waits for its client when so many of its bytes are in memory.
 pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
-/// The thread that answers: while the application works, other threads have the outbox and the loop that it holds.
+/// The thread that answers. While the application works, other threads may use the outbox and the loop that this thread
+/// holds.
 pub(crate) trait Holder {
     /// Takes the interpreter, which the application's calls need.
     fn attach(&mut self);
 
-    /// Lends the outbox, and the thread's loop, to other threads before the application has the thread. `body_bytes` is
-    /// the size of the answer's body so far: more than before is a sign of life.
+    /// Lends the outbox, and the thread's loop, to other threads before the application gets the thread. `body_bytes`
+    /// is the size of the answer's body so far: if it has grown since the last call, the application makes progress.
     fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64);
 
-    /// Takes the outbox back afterwards, and the loop unless another thread drives it now.
+    /// Takes the outbox back afterwards, and the loop, too, unless another thread drives it now.
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     fn reclaim(&mut self) -> Box<Outbox>;
 
@@ -76,7 +77,7 @@ pub(crate) trait Holder {
     ///
     /// # Errors
     ///
-    /// Errors of `wait`, or no thread is left to go on meanwhile.
+    /// The error of `wait`; or no other thread is left to go on meanwhile.
     fn park(&mut self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -118,7 +119,7 @@ impl<'c> Reply<'c> {
         Self { is_theirs: true, ..Self::new(answer, common, date) }
     }
 
-    /// Makes a reply that the application writes: from here on it has the thread, and the interpreter.
+    /// Makes a reply that the application writes: from here on the application has the thread, and the interpreter.
     #[inline]
     pub(crate) fn of_application(
         answer: &'c mut Answer,
@@ -171,12 +172,12 @@ impl<'c> Reply<'c> {
         &self.answer.id
     }
 
-    /// The client that has asked, if more is known of it than the other end of the connection.
+    /// The sender of the request, if more is known of it than the address at the other end of the connection.
     pub fn asker(&self) -> Option<&Asker> {
         self.answer.asker.as_deref()
     }
 
-    /// Returns the request as the client has sent it, if its target has changed since.
+    /// Returns the request as the client has sent it, if its target was changed afterwards.
     pub(crate) fn request_as_sent<'h>(&'h self, head: &'h mut Head) -> Option<Request<'h>> {
         self.answer.onward.as_ref()?.first(head, &self.common.config.head)
     }
@@ -249,7 +250,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Writes a head that was rendered before and paused.
+    /// Completes a head that was rendered before, and writes it.
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
         if facts.status() == 500 && self.refuse_body() {
@@ -269,13 +270,14 @@ impl<'c> Reply<'c> {
         self.commit_changed(mark, facts.status(), framed);
     }
 
-    /// Begins an answer of this status whose head is written as it is, like the body; the connection ends with it.
+    /// Begins an answer of this status, whose head and body are written as they are; the connection ends with the
+    /// answer.
     pub(crate) fn begin_raw(&mut self, status: u16) {
         self.answer.keeping = None;
         self.commit(status, Framed { framing: BodyFraming::UntilClose, keep_alive: false });
     }
 
-    /// Changes the head that was written from `mark` on as the route wants, and commits to it.
+    /// Makes the route's changes to the head that was written from `mark` on, and commits to the head.
     #[inline]
     fn commit_changed(&mut self, mark: usize, status: u16, framed: Framed) {
         match self.answer.changes.take() {
@@ -316,7 +318,8 @@ impl<'c> Reply<'c> {
         self.answer.body_bytes = if is_head { 0 } else { page.body.len() as u64 };
     }
 
-    /// Takes the head back that was written from `mark` on if it sends the request on. Returns whether it does.
+    /// Reads whether the head, which was written from `mark` on, sends the request on; if so, removes the head and
+    /// returns `true`.
     fn sends_on(&mut self, changes: &Arc<Changes>, mark: usize, status: u16) -> bool {
         let Some(sends_on) = &changes.sends_on else { return false };
         let id_field = &self.common.config.request_id_field;
@@ -356,7 +359,7 @@ impl<'c> Reply<'c> {
         self.answer.goes_on()
     }
 
-    /// Takes the sending on back, since the application has failed after it: nothing was answered.
+    /// Undoes the sending on: the application has failed after it, and nothing was answered.
     pub(crate) fn take_back(&mut self) {
         self.answer.onward = None;
         self.answer.framed = None;
@@ -440,8 +443,9 @@ impl<'c> Reply<'c> {
         self.take(made);
     }
 
-    /// If the application could not read the body, answers why, unless the answer has begun. Returns whether the body
-    /// was the reason: then the application's failure is the client's fault, and no 500.
+    /// If the application could not read the body, answers with the refusal of the body, unless the answer has begun.
+    /// Returns whether the body could not be read: then the client is to blame for the application's failure, and the
+    /// answer is no 500.
     pub fn refuse_body(&mut self) -> bool {
         let live = self.answer.live.as_ref().and_then(|live| unless_read(live));
         let Some(refusal) = live.and_then(|live| live.failure()) else { return false };
@@ -451,7 +455,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// Takes an answer that `render` has written, and the parts that follow it; `false` if there is none.
+    /// Takes an answer that `render` has written, and the parts that follow it; `false` if there is no answer.
     pub fn take(&mut self, answer: adyton_files::FileAnswer) -> bool {
         use adyton_files::{FileAnswer as Made, Part};
         let (status, body_bytes, keep_alive, parts) = match answer {
@@ -470,7 +474,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// The end of the bytes that are written and not sent, as a mark for [`Reply::take_page`].
+    /// Returns the end of the written bytes that are not sent yet, as a mark for [`Reply::take_page`].
     pub(crate) fn written_bytes(&mut self) -> usize {
         self.output().tail().len()
     }
@@ -585,8 +589,8 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Gives the answer up: with a 500 if nothing of it was written, else with an end that no client takes for a good
-    /// one.
+    /// Gives the answer up: with a 500 if nothing of it was written, else with an end that tells the client that the
+    /// answer is not whole.
     pub(crate) fn abort(&mut self) {
         if self.has_begun() {
             self.answer.aborted = true;
@@ -596,7 +600,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Whether the client should take something before more is made. Sends the gathered bytes first.
+    /// Whether the client should take some of the answer before more is made. Sends the gathered bytes first.
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
             return self.has_had_its_turn();
@@ -611,7 +615,7 @@ impl<'c> Reply<'c> {
             // Another thread has sent meanwhile.
             self.untaken_bytes = 0;
         }
-        // A client that takes nothing more for now is not offered each piece.
+        // If a client takes no more for now, not every further piece is offered to it.
         let offers_from = WAITING_BYTES_MAX.min(self.untaken_bytes + GATHER_BYTES);
         if memory_bytes < offers_from && !is_crowded {
             return false;
@@ -657,12 +661,13 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Counts the bytes in memory while [`Reply::wait_for_reader`] waits. Returns whether they should be stored in a
-    /// file before.
+    /// Counts the bytes in memory while [`Reply::wait_for_reader`] waits. Returns whether these bytes should be stored
+    /// in a file before the wait.
     pub fn hold(&mut self) -> bool {
         let common = self.common;
         let mut held = Held::new(&common.output_bytes);
-        // Streams of small items stop at their mark, and at a lower one when all answers hold too much.
+        // Streams of small items stop at their high-water mark, and at a lower mark when all answers together hold too
+        // much.
         let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &common.config);
         self.held = Some(held);
         is_too_much

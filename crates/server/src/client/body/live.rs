@@ -1,5 +1,4 @@
-//! Bodies that the application reads from the connection by itself (`--stream-body`), where threads may wait for
-//! clients.
+//! Bodies that the application reads from the connection by itself (`--stream-body`), if threads may wait for clients.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +16,8 @@ use crate::threads::waiter::wait_for_client;
 /// The answer to `Expect: 100-continue` (RFC 9110 section 10.1.1).
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// One of the places for bodies that the application reads from the connection: each may have a thread that waits.
+/// One of the places for bodies that the application reads from the connection: each such body may keep a thread
+/// waiting.
 pub(crate) struct Reading(Arc<AtomicUsize>);
 
 impl Reading {
@@ -44,10 +44,10 @@ pub struct Live {
     /// The place of this body, until it is read or has failed.
     reading: Option<Reading>,
     decoder: Decoder,
-    /// Bytes received and not decoded, from `at`.
+    /// Received bytes; those from `at` on are not decoded yet.
     raw: Vec<u8>,
     at: usize,
-    /// The client waits for `100 Continue`, and nothing has been answered yet.
+    /// Whether the client waits for `100 Continue`, and nothing has been answered yet.
     awaited: bool,
     bytes: u64,
     bytes_max: u64,
@@ -55,11 +55,11 @@ pub struct Live {
     rate: u64,
     rate_grace_ms: u64,
     since_ms: u64,
-    /// Why the body cannot be read.
+    /// The reason why the body cannot be read.
     failure: Option<Refusal>,
 }
 
-/// Why a live body cannot be read on.
+/// The reason why no more of a live body can be read.
 enum LiveFailure {
     /// The client breaks a rule or a limit.
     Refused(Refusal),
@@ -102,8 +102,8 @@ impl LiveFailure {
     }
 }
 
-/// The body of a request that has been answered; `None` while a thread of the application still reads it, which may
-/// take as long as its client likes.
+/// Locks the body of a request that has been answered. `None` while a thread of the application still reads the body,
+/// which may take as long as the client likes.
 pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
     match live.try_lock() {
         Ok(live) => Some(live),
@@ -113,7 +113,7 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 }
 
 impl Live {
-    /// Makes a body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
+    /// Makes a body of which `early` has arrived; `awaited` says whether the client waits for `100 Continue`.
     pub(crate) fn new(
         transport: Transport,
         reading: Reading,
@@ -194,7 +194,7 @@ impl Live {
 
     fn receive(&mut self) -> Result<(), LiveFailure> {
         if std::mem::take(&mut self.awaited) {
-            // 25 bytes into an empty send buffer: taken whole, or the connection is gone.
+            // The send buffer is empty, so it takes all 25 bytes, unless the connection is gone.
             self.transport.send(CONTINUE, false)?;
         }
         self.raw.resize(LIVE_BYTES_PER_READ, 0);
@@ -224,7 +224,7 @@ impl Live {
         }
     }
 
-    /// The final answer has begun: `100 Continue` may not follow it.
+    /// Notes that the final answer has begun: `100 Continue` may not follow it.
     pub(crate) fn answered(&mut self) {
         self.awaited = false;
     }

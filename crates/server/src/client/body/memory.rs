@@ -1,11 +1,11 @@
 //! Memory that the bodies of all requests share, in blocks of one size.
 //!
-//! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, more than the
-//! bytes that are received into it.
+//! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, and that
+//! costs more than receiving bytes into it.
 //!
-//! Large bodies reserve blocks for all that they announce, and are received one after the other where they are too
-//! many: beside each other they would fill the memory with beginnings, and all of them would go to files. A reservation
-//! lapses where its client is slow.
+//! A large body reserves blocks for all the bytes that it announces. If there are too many large bodies, they are
+//! received one after the other: side by side, their beginnings would fill the memory, and all of them would go to
+//! files. A reservation lapses if its client is slow.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use adyton_sys::wake::Wake;
 
 use crate::lock::lock;
 
-/// The length of a block: what applications mostly read at once.
+/// The length of a block: applications mostly read this many bytes at once.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
-/// A body that needs no more blocks takes them as it comes, and never waits for them.
+/// A body that needs no more than this many blocks takes them as its bytes come, and never waits for blocks.
 const SMALL_BLOCKS: usize = 4;
 
-/// Memory for bodies, for all together.
+/// Memory that all bodies share.
 #[derive(Debug)]
 pub struct BodyMemory {
     blocks_max: usize,
@@ -40,7 +40,7 @@ pub struct BodyMemory {
 #[derive(Debug, Default)]
 struct Spares {
     blocks: Vec<Pages>,
-    /// The least number of them since the last trim: that many were not needed.
+    /// The least number of free blocks since the last trim: this many blocks were not needed.
     least: usize,
 }
 
@@ -57,7 +57,7 @@ impl BodyMemory {
         })
     }
 
-    /// Blocks that can be reserved: the rest is for small bodies.
+    /// Number of blocks that can be reserved: the other blocks are for small bodies.
     fn reservable(&self) -> usize {
         self.blocks_max - self.blocks_max / 4
     }
@@ -75,14 +75,14 @@ impl BodyMemory {
         }
     }
 
-    /// Has a loop woken when it can reserve so many blocks. `false` if it can now.
+    /// Has a loop woken when it can reserve so many blocks. `false` if so many are free now.
     pub(crate) fn wake_for(&self, blocks: usize, wake: &Arc<Wake>) -> bool {
         let mut sleepers = lock(&self.sleepers);
         if !sleepers.iter().any(|other| Arc::ptr_eq(other, wake)) {
             sleepers.push(Arc::clone(wake));
         }
-        // SeqCst on both sides: either this thread sees what is free, or the thread that frees it sees that a loop
-        // waits.
+        // SeqCst on both sides: either this thread sees the freed blocks, or the thread that frees them sees that a
+        // loop waits.
         let least = |awaited: usize| Some(if awaited == 0 { blocks } else { awaited.min(blocks) });
         let _ = self.awaited.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least);
         self.taken.load(Ordering::SeqCst) + blocks > self.reservable()
@@ -126,7 +126,7 @@ impl Spares {
 #[derive(Debug)]
 pub(crate) struct BodyShare {
     memory: Arc<BodyMemory>,
-    /// Blocks that are kept for it.
+    /// Number of blocks that are kept for the body.
     reserved: usize,
     /// Whether its blocks come from its reservation.
     reserves: bool,
@@ -157,7 +157,7 @@ impl BodyShare {
         is_free
     }
 
-    /// Gives back the reservation: from now on the body takes blocks that are free when it needs them.
+    /// Gives back the reservation. From now on, when the body needs a block, it takes one that is free.
     pub(crate) fn lapse(&mut self) {
         self.reserves = false;
         let reserved = std::mem::take(&mut self.reserved);
@@ -176,7 +176,7 @@ impl BodyShare {
         self.memory.fetch()
     }
 
-    /// Takes back a block that has not been used. It stays reserved for a body that has reserved its blocks.
+    /// Takes back a block that has not been used. If the body has reserved its blocks, this one stays reserved for it.
     pub(crate) fn put_back(&mut self, mut block: Block) {
         if self.reserves
             && let Some(pages) = block.pages.take()
@@ -193,7 +193,7 @@ impl Drop for BodyShare {
     }
 }
 
-/// A block that a body has; it goes back when this is dropped.
+/// A block that a body has; it goes back to the memory when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// `None` only while it is dropped, or put back.
@@ -233,7 +233,7 @@ mod tests {
         BodyMemory::new((blocks * BLOCK_BYTES + 1) as u64)
     }
 
-    /// The memory has a fixed number of blocks, and a block that one body gives back goes to another.
+    /// The memory has a fixed number of blocks, and a block that one body gives back goes to another body.
     #[test]
     fn blocks_are_counted() {
         let memory = memory(2);
@@ -245,7 +245,8 @@ mod tests {
         assert!(share.block().is_some());
     }
 
-    /// A reserved block is nobody else's, up to three quarters of all; a block whose reservation lapses is free.
+    /// Up to three quarters of all blocks can be reserved. No other body takes a reserved block, until its reservation
+    /// lapses.
     #[test]
     fn reservations() {
         let memory = memory(8);

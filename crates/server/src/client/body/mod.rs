@@ -1,5 +1,5 @@
-//! Request bodies: read whole by the loop before the application is called, or live by the application itself where
-//! that is asked for (`--stream-body`) and threads may wait for clients.
+//! Request bodies: read whole by the loop before the application is called, or live by the application itself, if the
+//! settings say so (`--stream-body`) and threads may wait for clients.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,11 +21,11 @@ pub(crate) use upload::{Received, Upload, UploadFailure, Waits};
 pub enum Body<'c> {
     /// No body.
     Empty,
-    /// The whole body, in a buffer that others need after the call.
+    /// The whole body, in a buffer that other requests need after the call.
     Bytes(&'c [u8]),
     /// The whole body, in memory of its own.
     Memory(Pieces),
-    /// The whole body, in an unlinked file that stands at its beginning.
+    /// The whole body, in an unlinked file whose offset is 0.
     File(Stored),
     /// A body to be read from the connection, which blocks.
     Live(Arc<Mutex<Live>>),
@@ -44,7 +44,7 @@ impl Body<'_> {
     }
 }
 
-/// A body that needs no desk.
+/// A body whose bytes are not in a desk's buffer.
 pub(crate) enum OwnedBody {
     Empty,
     Memory(Pieces),
@@ -53,7 +53,8 @@ pub(crate) enum OwnedBody {
 }
 
 impl OwnedBody {
-    /// The body as the application gets it. All but a live one goes with it.
+    /// Returns the body as the application gets it, and keeps nothing of it. Only a live body is shared with the
+    /// application.
     pub(crate) fn lend(&mut self) -> Body<'static> {
         if let Self::Live(live) = self {
             return Body::Live(Arc::clone(live));
@@ -65,7 +66,7 @@ impl OwnedBody {
         }
     }
 
-    /// The rest of a body that was lent, as far as it was not read; `None` of a body that was not given away.
+    /// Takes back the unread rest of a body that was lent; `None` if the body was empty or live, or lay in a buffer.
     pub(crate) fn returned(body: Body<'_>) -> Option<Self> {
         match body {
             Body::Memory(pieces) => Some(Self::Memory(pieces)),

@@ -6,13 +6,13 @@ use std::io::{self, IoSliceMut};
 use crate::client::body::memory::{BLOCK_BYTES, Block, BodyShare};
 use crate::client::transport::Transport;
 
-/// Blocks that one receive takes at most: more bytes than they hold are hardly ever there.
+/// Blocks that one receive takes at most: more bytes than these hold are hardly ever there.
 const BLOCKS_PER_RECEIVE: usize = 4;
 
-/// Bytes that are read from their beginning; memory of bytes that are read is free at once.
+/// Bytes that are read from the front; the memory of bytes that were read is free at once.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// The first bytes: a small body has no other, and needs no list of parts.
+    /// The first bytes: a small body has no other bytes, and needs no list of parts.
     first: Vec<u8>,
     parts: VecDeque<Part>,
     /// How much is read of the first bytes or, when they are all read, of the first part.
@@ -21,7 +21,7 @@ pub struct Pieces {
     bytes: usize,
 }
 
-/// A part of the bytes, which is never empty, but for blocks while something is received into them.
+/// A part of the bytes. Only a block may be empty, while bytes are received into it.
 #[derive(Debug)]
 enum Part {
     Own(Vec<u8>),
@@ -65,7 +65,8 @@ impl Pieces {
         }
     }
 
-    /// Copies bytes to the beginning of `target` and returns how many: fewer than fit only if there are no more.
+    /// Copies bytes to the beginning of `target` and returns how many: fewer than fit into `target` only if no more
+    /// bytes are left.
     pub fn take(&mut self, target: &mut [u8]) -> usize {
         let mut taken = 0;
         while taken < target.len()
@@ -98,7 +99,7 @@ impl Pieces {
         }
     }
 
-    /// Counts the bytes up to and including the first `byte` that is not among the first `from` ones.
+    /// Counts the bytes up to and including the first `byte` that stands behind the first `from` bytes.
     pub fn up_to(&self, byte: u8, from: usize) -> Option<usize> {
         let mut before = 0;
         for bytes in self.iter() {
@@ -161,8 +162,9 @@ impl Pieces {
         }
     }
 
-    /// Receives up to `most` bytes into blocks. The first number is that of bytes, as [`Transport::receive`] has it;
-    /// the second is for how many there was room: 0 if there was no block, and then nothing was received.
+    /// Receives up to `most` bytes into blocks. Returns the number of received bytes, as [`Transport::receive`] does,
+    /// and the number of bytes for which there was room. If there was room for 0 bytes, no block was free, and nothing
+    /// was received.
     pub(crate) fn receive(
         &mut self,
         most: u64,
@@ -200,8 +202,8 @@ impl Pieces {
         received.map(|received| (received, room))
     }
 
-    /// Sees to it that the blocks at the end have room for `most` bytes, or as much as there is; returns how many
-    /// blocks have room.
+    /// Sees to it that the blocks at the end have room for `most` bytes, or for as many as the memory allows; returns
+    /// how many blocks have room.
     fn open(&mut self, most: usize, share: &mut BodyShare) -> usize {
         let (mut open, mut room) = match self.parts.back() {
             Some(Part::Shared(_, filled)) if *filled < BLOCK_BYTES => (1, BLOCK_BYTES - *filled),
@@ -234,7 +236,7 @@ mod tests {
         (pieces, bytes)
     }
 
-    /// Pieces give back the bytes that were added, in any portions, and their memory is free then.
+    /// Pieces give back the bytes that were added, in any portions, and their memory is free afterwards.
     #[test]
     fn takes_in_portions() {
         for portion in [1_usize, 7, 1_000, 65_536, 65_537, 1 << 20] {
@@ -254,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A byte is found in every part, behind what is read and behind what was searched before.
+    /// A byte is found in every part, behind the bytes that were read, and behind the bytes that were searched before.
     #[test]
     fn finds_across_parts() {
         let memory = BodyMemory::new(4 * BLOCK_BYTES as u64);

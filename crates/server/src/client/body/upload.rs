@@ -18,8 +18,8 @@ use crate::client::transport::Transport;
 use crate::config::Config;
 use crate::site::limits::SiteLimits;
 
-/// The beginning of a body has memory of its own: with a block each, clients that send little could use up the memory
-/// of all.
+/// The beginning of a body has memory of its own: if each body had a block at once, clients that send little could use
+/// up the memory of all bodies.
 const OWN_BYTES: u64 = 16 << 10;
 
 /// Smaller pieces of a body that goes into a file are gathered before they are written: a client could otherwise cause
@@ -32,17 +32,17 @@ pub(crate) struct Upload {
     pub(crate) head: Vec<u8>,
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// The verdict on the request's credentials, if they were looked at before the body came.
+    /// The verdict on the request's credentials, if they were checked before the body came.
     pub(crate) verdict: Option<Box<Verdict>>,
     decoder: Decoder,
     /// Bytes that are not in the file.
     pieces: Pieces,
     file: Option<Stored>,
-    /// Memory for more than the beginning; `None` of a body that is read from a file.
+    /// Memory for more than the beginning; `None` if the body is to be read from a file.
     share: Option<BodyShare>,
     /// When the share was reserved, in ms of the monotonic clock.
     reserved_ms: Option<u64>,
-    /// How it waits for memory, while it does.
+    /// The body's wait for memory, while it waits.
     pub(crate) waits: Option<Waits>,
     bytes: u64,
     bytes_max: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Upload {
 /// Time until a reservation lapses if the body has not come by then.
 const LAPSES_MS: u64 = 250;
 
-/// How a body waits for memory.
+/// The wait of a body for memory.
 pub(crate) struct Waits {
     /// When the wait began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Waits {
     pub(crate) returns: u64,
 }
 
-/// Why a body cannot be received on.
+/// The reason why no more of a body can be received.
 pub(crate) enum UploadFailure {
     /// The client has gone.
     Gone,
@@ -87,7 +87,7 @@ pub(crate) struct Received {
 }
 
 impl Upload {
-    /// A body of which nothing has come. With `memory` it stays there as long as there is some.
+    /// Makes a body of which nothing has come. If `memory` is given, the body stays there as long as some is free.
     pub(crate) fn new(
         head: &[u8],
         framing: Framing,
@@ -123,8 +123,8 @@ impl Upload {
         self.decoder.is_done()
     }
 
-    /// Takes what belongs to the body, and says how much of `input` that was. Each piece of data takes one of the
-    /// turn's `parts_left`; when none is left, the rest of `input` is not taken.
+    /// Takes the bytes of `input` that belong to the body, and returns how many they are. Each piece of data takes one
+    /// of the turn's `parts_left`; when none is left, the rest of `input` is not taken.
     pub(crate) fn feed(
         &mut self,
         input: &[u8],
@@ -147,13 +147,13 @@ impl Upload {
         Ok(used)
     }
 
-    /// Whether the next bytes are received to where they stay, without a buffer between.
+    /// Whether the next bytes can be received into blocks or into the file at once, without a buffer between.
     pub(crate) fn is_direct(&self) -> bool {
         let has_place = self.file.is_some() || self.bytes >= OWN_BYTES;
         has_place && matches!(self.decoder, Decoder::Length(1..))
     }
 
-    /// How many blocks the body must reserve before more of it is received; `None` if it goes on as it is.
+    /// How many blocks the body must reserve before more of it is received; `None` if it needs to reserve none.
     pub(crate) fn needs_blocks(&self) -> Option<usize> {
         if self.share.is_none() || self.file.is_some() || self.reserved_ms.is_some() {
             return None;
@@ -168,7 +168,7 @@ impl Upload {
         is_free
     }
 
-    /// Gives the body's reservation up if it comes too slowly.
+    /// Gives the body's reservation up if the body comes too slowly.
     pub(crate) fn lapse(&mut self, now_ms: u64) {
         if self.reserved_ms.is_some_and(|since_ms| now_ms.saturating_sub(since_ms) >= LAPSES_MS)
             && let Some(share) = &mut self.share
@@ -182,11 +182,12 @@ impl Upload {
         self.share = None;
     }
 
-    /// Receives bytes to where they stay; 0 bytes are the client's end, `None` that nothing is there now.
+    /// Receives bytes into blocks or into the file. 0 bytes mean that the client has ended; `None` means that no bytes
+    /// are there now.
     ///
     /// # Errors
     ///
-    /// The body cannot be received on.
+    /// No more of the body can be received.
     pub(crate) fn receive(
         &mut self,
         transport: &mut Transport,
@@ -216,8 +217,8 @@ impl Upload {
             stored.fill_reserved(&through, bytes).map_err(complain)?;
         }
         *channel = Some(through);
-        // How much a channel takes depends on how the kernel has it: only a receive of nothing says that there is no
-        // more.
+        // How many bytes a channel takes depends on how the kernel holds them: there are no more bytes only if it takes
+        // none.
         Ok(self.advance(received, received.unwrap_or(0), left))
     }
 
@@ -265,7 +266,7 @@ impl Upload {
         pieces.iter().try_for_each(|piece| self.spool(piece, config))
     }
 
-    /// Adds bytes to the file, which is made with the first of them.
+    /// Adds bytes to the file, which is made when the first bytes are added.
     fn spool(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
         let complain = |error: io::Error| cannot_store(&error, config);
         let stored = match &mut self.file {

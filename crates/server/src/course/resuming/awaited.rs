@@ -18,7 +18,7 @@ use crate::threads::desk::Desk;
 /// The part of an answer that follows the written one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// Nothing: it is whole, or cut.
+    /// Nothing: the answer is whole, or cut.
     Nothing,
     /// More of the script's output.
     Output,

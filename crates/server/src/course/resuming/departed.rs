@@ -32,7 +32,7 @@ pub(crate) fn look_for_waiting(driven: &mut Loop, key: usize) -> bool {
     let now_ms = clock::monotonic_ms();
     let has_gone = |waiting: &Waiting| {
         let far = now_ms.saturating_sub(waiting.since_ms) >= LOOK_FOR_CLIENT_MS;
-        // A client that has gone is noticed when an answer that is there is sent.
+        // If the answer is there, sending it will show whether the client has gone.
         !waiting.awaits.is_there() && waiting.exchange.is_abandoned(far)
     };
     let departed = driven.tickets.waiting.get(&key).is_some_and(has_gone);

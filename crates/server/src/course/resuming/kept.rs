@@ -24,8 +24,8 @@ pub(crate) fn awaits_kept(driven: &Loop, key: usize) -> bool {
     waiting.is_some_and(|waiting| matches!(waiting.awaits, Awaited::Kept(_)))
 }
 
-/// Looks whether the answer for which a connection's request waits is there. `has_waited`: the request has waited
-/// for as long as it may, and is answered now, by itself if need be.
+/// Looks whether the answer for which a connection's request waits is there. `has_waited`: the request has waited for
+/// as long as it may, and is answered now; if need be, the application is asked.
 pub(crate) fn look_again(driven: &mut Loop, key: usize, desk: &mut Desk, has_waited: bool) -> Option<Errand> {
     let now_ms = clock::monotonic_ms();
     let Waiting { exchange, awaits: Awaited::Kept(wanting), .. } = driven.tickets.waiting.get(&key)? else {
@@ -56,7 +56,8 @@ pub(crate) fn look_again(driven: &mut Loop, key: usize, desk: &mut Desk, has_wai
     ask_after_all(driven, key, desk, found)
 }
 
-/// Answers a request that has waited by itself; its answer may be kept.
+/// Has the application, or a script, answer a request that has waited for the answer to another one; the new answer may
+/// be kept.
 fn ask_after_all(
     driven: &mut Loop,
     key: usize,

@@ -27,7 +27,8 @@ use crate::threads::task::{NO_KEY, Stage, Task, log_stuck};
 /// Time that an interrupted call has to end.
 const REACTION_MS: u64 = 1_000;
 
-/// Time between two searches for an overdue call that is not found: it waits in the queue, or is on its way back.
+/// Time between two searches for an overdue call that is not found, because it waits in the queue or is on its way
+/// back.
 const LOOK_AGAIN_MS: u64 = 1_000;
 
 /// Handles a connection that is away and whose request may have passed one of its limits.
@@ -86,8 +87,8 @@ pub(crate) fn give_up(driven: &mut Loop, job: Job, desk: &mut Desk) -> Option<Er
     resume(driven, key, desk, |turn| turn_away(turn, exchange))
 }
 
-/// Looks at threads that drop the rest of answers whose clients have gone, which may take longer than a request
-/// may.
+/// Looks at threads that drop the rest of answers whose clients have gone: dropping the rest may take longer than a
+/// request may take.
 pub(crate) fn look_at_discards(driven: &mut Loop) {
     let home = driven.home;
     let discards = driven.shared.crew.posts(|own| {
@@ -131,7 +132,7 @@ fn lose(driven: &Loop, post: &Post<Http>, task: &Task) {
     driven.shared.tally.count(Cell::Stuck);
 }
 
-/// Changes a thread's task, if it is still the same.
+/// Changes a thread's task, if the thread still has this one.
 fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
     if let Some(same) = lock(&post.own.task).as_mut().filter(|now| now.place() == task.place() && !now.lost) {
         change(same);

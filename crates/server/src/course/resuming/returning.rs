@@ -91,7 +91,7 @@ pub(crate) fn pulled(
     })
 }
 
-/// Takes a connection back that comes from another thread.
+/// Takes back a connection that comes from another thread.
 pub(crate) fn take_back(driven: &mut Loop, back: Return, desk: &mut Desk) -> Option<Errand> {
     let Return { exchange, left, is_departed, learned } = back;
     let key = exchange.key;
@@ -150,8 +150,8 @@ pub(crate) fn take_back(driven: &mut Loop, back: Return, desk: &mut Desk) -> Opt
     })
 }
 
-/// Goes on with an answered connection that has come back and has missed nothing meanwhile: the next request makes
-/// an event.
+/// Goes on with an answered connection that has come back and for which nothing has come meanwhile: the next request
+/// makes an event.
 fn go_on(mut turn: Turn<'_>) -> Worked {
     let Phase::Respond(respond) = std::mem::replace(&mut turn.connection.phase, Phase::Head) else {
         unreachable!("only called in this phase")

@@ -46,7 +46,7 @@ pub(crate) fn read_script_head(
         }
     };
     if end.is_none() && script.has_ended_output() {
-        // How the script ends tells whether that was all of its output.
+        // The script's exit will tell whether that was all of its output.
         script.stage = ScriptStage::Head(bytes, seen);
         return None;
     }
@@ -67,8 +67,8 @@ pub(crate) fn read_script_head(
     }
 }
 
-/// Begins an answer with a head that the server parses, as soon as it is whole. `end`: whether the output has ended
-/// well, if it has ended.
+/// Begins an answer with a head that the server parses, as soon as it is whole. `end`: `None` until the output has
+/// ended, and then whether it has ended well.
 fn begin_parsed(
     driven: &mut Loop,
     key: usize,
@@ -86,7 +86,7 @@ fn begin_parsed(
     let head = Head::parse(&bytes[..lines])?;
     let (status, reason) = match answer(&head)? {
         Said::LocalRedirect(target) => {
-            // Nothing of the script's output stays (RFC 3875 section 6.2.2).
+            // The script's output is not used any further (RFC 3875 section 6.2.2).
             return Ok(Begun::Answer(answer_waiting(driven, key, desk, |reply, _| {
                 reply.send_on(target);
                 Rest::Nothing

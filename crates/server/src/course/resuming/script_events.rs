@@ -32,8 +32,8 @@ pub(crate) fn take_place(driven: &mut Loop, key: usize, desk: &mut Desk) -> Opti
     };
     waiting.due_ms = None;
     waiting.since_ms = clock::monotonic_ms();
-    // A body is read live only if the folder said nothing of programs when the head was read, so the folder has
-    // changed.
+    // A body is read live only if the folder had no rule about programs when the head was read; so the folder has
+    // changed since then.
     let looked = if has_live_body(&waiting.exchange) { Err(CHANGING) } else { wanted.look_again() };
     let started = looked.map(|()| start(&mut waiting.exchange, &wanted, place, desk, &driven.shared));
     if driven.connections.has_ended(key) {
@@ -76,7 +76,7 @@ fn watch_script(driven: &mut Loop, script: Script, key: usize) -> io::Result<()>
     Ok(())
 }
 
-/// Hears a part of a script that has something to say.
+/// Handles an event of a part of a script, such as new output.
 pub(crate) fn hear_script(
     driven: &mut Loop,
     number: usize,
@@ -108,7 +108,7 @@ pub(crate) fn hear_script(
     }
 }
 
-/// Goes on with the answer of a script, of which there is more, or whose end is known.
+/// Goes on with the answer of a script, after more output has come or the script's exit has become known.
 fn go_on_with_script(driven: &mut Loop, number: usize, desk: &mut Desk) -> Option<Errand> {
     let script = driven.scripts.get_mut(number)?;
     let key = script.client?;
@@ -160,7 +160,7 @@ pub(crate) fn end_script(driven: &mut Loop, number: usize, desk: &mut Desk) -> O
     }
 }
 
-/// Whether a client has bytes to take before more is read for it.
+/// Whether the client still has bytes to take before more of the script's output is read.
 fn is_client_slow(driven: &Loop, key: usize) -> bool {
     let here = driven.connections.get(key).and_then(|slot| slot.here());
     here.is_some_and(|connection| !connection.outbox().output.is_empty())

@@ -1,4 +1,4 @@
-//! Turns that the loop gives: because something has come for a connection, or because its time is over.
+//! Turns that the loop gives: because something has come for a connection, or because the connection's time is over.
 
 use std::sync::atomic::Ordering;
 
@@ -55,7 +55,7 @@ pub(crate) fn expire(mut turn: Turn<'_>) -> Worked {
     work_from(turn, |turn| refuse(turn, TOO_SLOW, &start))
 }
 
-/// Looks at how fast the client reads, and ends its connection if it is too slow.
+/// Looks at how fast the client reads, and ends the connection if the client is too slow.
 fn look_at_reader(mut turn: Turn<'_>) -> Worked {
     if matches!(&turn.connection.phase, Phase::Respond(respond) if respond.is_script)
         && turn.connection.outbox().output.is_empty()

@@ -26,7 +26,7 @@ pub(crate) enum Routed {
     App(usize),
     /// The credentials are to be verified first.
     Check(Box<Credentials>),
-    /// The request waits for the answer to another.
+    /// The request waits for the answer to another request.
     Await(Box<Wanting>),
     /// Another process is to answer.
     Elsewhere(Elsewhere),
@@ -52,7 +52,7 @@ pub(crate) fn client_of(answer: &mut Answer) -> Option<IpAddr> {
     answer.client(peer).map(|client| client.ip())
 }
 
-/// The parts of the server that every reply is made with.
+/// The parts of the server that each reply needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Replies<'r> {
     pub(crate) common: &'r Common,
@@ -101,8 +101,8 @@ pub(crate) fn is_web_socket(request: Request<'_>) -> bool {
     request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)
 }
 
-/// Whether a request is for the server itself, and never for an application: about the server as a whole, for a tunnel,
-/// or for a reflection.
+/// Whether a request is for the server itself, and never for an application: `OPTIONS *` and the like, `CONNECT`, and
+/// `TRACE`.
 pub(crate) fn is_for_server(request: Request<'_>) -> bool {
     matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
 }
@@ -113,7 +113,7 @@ pub(crate) fn write_page(reply: &mut Reply<'_>, page: &ErrorPage) {
     reply.take(made);
 }
 
-/// Answers why a client is not let in, and what it can do.
+/// Tells a client why it is not let in, and what it can do.
 pub(crate) fn deny(reply: &mut Reply<'_>, denial: &Denial) {
     let fields: Vec<(&[u8], &[u8])> = denial.fields.iter().map(|(name, value)| (*name, &**value)).collect();
     reply.page(denial.status, denial.detail, &fields);
@@ -128,7 +128,7 @@ pub(crate) fn redirect(reply: &mut Reply<'_>, status: u16, location: &[u8]) {
     reply.take(page);
 }
 
-/// Answers as a folder says that a path is answered; `bytes` of the path are the folder's own.
+/// Gives the answer that a folder's rules have for a path; the first `bytes` of the path are the folder's own.
 pub(crate) fn write_folder_answer(
     reply: &mut Reply<'_>,
     answer: &FolderAnswer,
@@ -141,7 +141,7 @@ pub(crate) fn write_folder_answer(
     }
 }
 
-/// Answers as a plan fixes it.
+/// Gives an answer that the plan fixes.
 pub(crate) fn write_fixed(reply: &mut Reply<'_>, fixed: &Fixed) {
     let size = BodySize::Known(fixed.body.len() as u64);
     let reason = reason_phrase(fixed.status);
@@ -150,11 +150,11 @@ pub(crate) fn write_fixed(reply: &mut Reply<'_>, fixed: &Fixed) {
     });
     match written {
         Ok(()) => reply.write(&fixed.body),
-        // The maker of the plan has not checked its media type.
+        // The maker of the plan has not checked the answer's media type.
         Err(_) => reply.fail(500, "The answer of this route cannot be sent."),
     }
 }
 
 pub(crate) const NOTHING: &str = "Nothing is served here.";
 
-pub(crate) const DENIED: &str = "Nobody gets what is at this path.";
+pub(crate) const DENIED: &str = "This path is served to nobody.";

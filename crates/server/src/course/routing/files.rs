@@ -91,7 +91,7 @@ pub(crate) fn answer_in(
 /// The most attempts at a path whose folders change while it is answered.
 const CHANGES_MAX: usize = 4;
 
-/// Has a program answer that a path names in a folder where some files are run; `None` if it names none.
+/// Has a program answer, if the path names one in a folder in which some files are run; else returns `None`.
 fn run_in(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -124,7 +124,7 @@ fn run_in(
     Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
-/// Has the Python page answer that a path names in a folder with pages; `None` if it names none.
+/// Has a Python page answer, if the path names one in a folder with pages; else returns `None`.
 fn ask_page(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -139,7 +139,7 @@ fn ask_page(
     let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
     match pages.files.find(rest) {
         Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
-        // The folder has its own rule for the file that answers for it.
+        // The folder's rule about index files decides which file answers for it.
         Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
         Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
         Ok(_) if !place.runs.may_ask_pages() => {
@@ -182,8 +182,8 @@ fn ask_page(
     Some(Routed::App(number))
 }
 
-/// Refuses a request for which there is no file, if a folder refuses everybody the script that may answer in its place.
-/// `None` if there is no such script.
+/// Handles a request for which there is no file, but perhaps a script that answers in the file's place. If a folder
+/// keeps everybody from that script, refuses the request; else returns `None`.
 fn refuse_scripts(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -202,7 +202,7 @@ fn refuse_scripts(
     Some(Routed::Answered)
 }
 
-/// The error when folders have changed while a file was looked for: their rules are to be found anew.
+/// The error for folders that have changed while a file was looked for: their rules have to be found anew.
 struct Changed;
 
 /// Answers with a file, if the other rules around its path allow that; `None` if there is no such file.
@@ -243,8 +243,8 @@ fn serve_at(
                 if let Some(routed) = lead(answer, inside, &name, asking, replies) {
                     return Ok(Some(routed));
                 }
-                // The rules of the folders on the way to this path were applied, and an index right beneath it has no
-                // others. A file elsewhere has.
+                // The rules of the folders on the way to this path were applied. An index right beneath it has no other
+                // rules; a file elsewhere may have some.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
                     return Ok(Some(rewritten(inside, &name, asking)));
@@ -255,7 +255,8 @@ fn serve_at(
     }
 }
 
-/// Answers with a file, if the folder has one. Returns whether it has; `prefix_bytes` of the path are the route's own.
+/// Answers with a file, if the folder has one. Returns whether the folder has one; the first `prefix_bytes` of the path
+/// are the route's own.
 #[inline]
 pub(crate) fn serve_file(
     reply: &mut Reply<'_>,
@@ -287,12 +288,12 @@ pub(crate) fn serve_file(
 
 /// The way in which a file is looked for.
 struct FileWay<'w> {
-    /// The folders beneath that of the route, and their rules for the path: their pages replace the folder's own.
+    /// The folders beneath the route's, and their rules for the path. Their error pages come before the server's.
     own: Option<Ruled<'w>>,
     /// The path without the route's part, in its one spelling.
     rest: &'w [u8],
     looks: u64,
-    /// Whether a file that another path names is to be named, and not sent.
+    /// Whether a file that has another path than the request is not sent, but returned as [`Served::Named`].
     names_others: bool,
 }
 

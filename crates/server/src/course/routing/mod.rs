@@ -130,7 +130,8 @@ fn name_request(driven: &mut Loop, request: Request<'_>) -> RequestId {
     driven.ids.next(given, traceparent)
 }
 
-/// Has the most specific route answer that can. `verdict`: the verdict on the request's credentials.
+/// Finds the most specific route that can answer, and has it answer. `verdict`: the verdict on the request's
+/// credentials.
 #[inline]
 fn find_route(
     driven: &mut Loop,
@@ -205,13 +206,12 @@ pub(crate) fn try_routes(
     }
     let mut methods: Vec<&[u8]> = Vec::new();
     for (number, pattern, route) in site.routes.of(&path) {
-        match coming(route, request, client, has_missed) {
-            Coming::Here => {}
-            Coming::OtherMethod => {
-                methods.extend(route.methods());
-                continue;
-            }
-            Coming::FolderMissed | Coming::Unmet => continue,
+        let coming = coming(route, request, client, has_missed);
+        if coming == Coming::OtherMethod {
+            methods.extend(route.methods());
+        }
+        if coming != Coming::Here {
+            continue;
         }
         let asking = Asking { request, client, verdict };
         let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
@@ -276,8 +276,8 @@ fn come_to_routes(
     }
 }
 
-/// Has a page or a program of a folder answer, if one is to, by the rules that its route has for answers of
-/// applications; a file has answered by those that it has for files.
+/// Has a page or a program of a folder answer, if the result of routing asks for one. The route's rules for answers of
+/// applications apply then, and not its rules for files.
 fn run(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -296,7 +296,7 @@ fn run(
     ask(&mut replies.to(answer), request, inside, key, now_ms, script)
 }
 
-/// Has the application of a route answer, or this script, unless the cache does.
+/// Has the application of a route, or this script, answer, unless the cache has the answer.
 fn ask(
     reply: &mut Reply<'_>,
     request: Request<'_>,
@@ -317,11 +317,11 @@ fn ask(
     }
 }
 
-/// Answers a request that no route answers. `methods`: the methods with which a route would.
+/// Answers a request that no route answers. `methods`: the methods for which a route has an answer.
 fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u8]]) {
     let allowed = if methods.is_empty() { METHODS.to_vec() } else { methods.join(&b", "[..]) };
     let (status, detail) = match request.method() {
-        // Reflecting a request would show a script what the browser hides from it.
+        // A browser hides some fields of a request from scripts; an answer that repeats the request would show them.
         Method::Trace => (405, "The method TRACE is not served."),
         Method::Connect => (501, "The method CONNECT is not served."),
         Method::Options if request.target() == b"*" => {
@@ -336,8 +336,8 @@ fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u
     reply.page(status, detail, &[(b"Allow", &allowed)]);
 }
 
-/// Ignoring `Upgrade` would be allowed (RFC 9110 section 7.8), but then the application would fail, with words of its
-/// own. A 426 would say the opposite: that the client has to upgrade.
+/// Ignoring `Upgrade` would be allowed (RFC 9110 section 7.8), but then the application would answer with an error of
+/// its own. A 426 would say the opposite: that the client has to upgrade.
 pub(crate) const NO_WEB_SOCKETS: &str =
     "WebSockets are not served here: an application cannot take a connection over.";
 

@@ -29,7 +29,8 @@ pub(crate) fn come_in(
 ) -> Option<Routed> {
     if route.changes.is_some() || answer.changes.is_some() {
         answer.changes.clone_from(&route.changes);
-        // The files of a folder are compressed as files; only answers of programs in it are compressed as answers.
+        // The files of a folder are compressed as files; only answers of programs in the folder are compressed as
+        // answers.
         let rules = route.compress.as_ref().filter(|_| !route.action.is_folder());
         answer.compress = rules.map(|rules| Wanted::by(asking.request, rules));
     }
@@ -97,7 +98,7 @@ fn begin_in(answer: &mut Answer, place: &Place) {
     }
 }
 
-/// Adds lines to the answer's changes, if an application has sent the request on: the lines of its answer that stay.
+/// If an application has sent the request on, adds the lines of its answer that stay to the changes of this answer.
 #[inline]
 fn keep_lines(answer: &mut Answer) {
     if let Some(onward) = answer.onward.as_ref().filter(|onward| !onward.kept.is_empty()) {
@@ -120,12 +121,12 @@ fn pass(answer: &mut Answer, door: &Door<'_>, asking: Asking<'_>, replies: Repli
     }
     let (Asking { request, client, verdict }, Replies { common, .. }) = (asking, replies);
     if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
-        // The id of the request while it waited is in logs already.
+        // Logs have the id already that the request had while it waited, so the request keeps that id.
         write_name(answer, common, &arrived.id);
         answer.id.clone_from(&arrived.id);
     }
     let mut first = Head::new();
-    // A digest is made of the target that the client has sent.
+    // The client has computed its digest over the target that it has sent.
     let onward = answer.onward.as_ref();
     let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
     let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
@@ -238,7 +239,7 @@ fn route_of<'p>(
     })
 }
 
-/// Has the request be one for the path of this file from here on.
+/// Turns the request into one for the path of this file.
 pub(crate) fn rewritten(inside: Inside<'_>, name: &[u8], asking: Asking<'_>) -> Routed {
     let Asking { request, client, .. } = asking;
     let mut target = escaped(name);
@@ -253,4 +254,4 @@ const TOO_MANY: &str = "You have sent too many requests in a short time.";
 
 const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
 
-const NOT_ADMITTED: &str = "It is not for clients with this address.";
+const NOT_ADMITTED: &str = "Clients with this address are not let in.";
