@@ -35,7 +35,7 @@ applications: dict[str, Callable[[dict[str, Any], Start], Any]] = {}
 OUTCOMES: dict[str, Outcome] = {}
 FAILED = Outcome(500, said="Error: ")
 EXACT = Outcome(500, said=r"TypeError: .* \(PEP 3333\)")
-"""Outcome for subclasses of what PEP 3333 names: they could say something else at each look."""
+"""Outcome for subclasses of the types that PEP 3333 names: their methods could return anything."""
 
 
 def add(path: str, outcome: Outcome, answer: Callable[[dict[str, Any], Start], Any]) -> None:
@@ -57,7 +57,7 @@ def application(environ: dict[str, Any], start_response: Start) -> Any:
 
 
 class UnprintableError(Exception):
-    """Cannot be told."""
+    """An exception whose text cannot be had."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -71,7 +71,7 @@ class OwnBase(BaseException):
 
 
 class UnprintableBase(BaseException):
-    """Cannot be told, and exits while it is asked."""
+    """An exception that raises SystemExit when its text is asked for."""
 
     def __str__(self) -> str:
         """Leave."""
@@ -131,7 +131,7 @@ EXCEPTIONS: dict[str, Callable[[], BaseException]] = {
 
 
 def noted(error: ValueError) -> ValueError:
-    """Give it notes that are no text."""
+    """Give an exception notes that are no text."""
     error.__notes__ = [1, None, "\ud800"]  # type: ignore[attr-defined,list-item]
     return error
 
@@ -210,7 +210,7 @@ def returning(make: Callable[[], Any]) -> Callable[[dict[str, Any], Start], Any]
 
 
 class Lying:
-    """Has a length that is not its own."""
+    """An iterable that claims a wrong length."""
 
     def __init__(self, length: Any, items: Iterable[Any] = (b"one", b"two")) -> None:
         """Claim `length`."""
@@ -223,12 +223,12 @@ class Lying:
         return self.length
 
     def __iter__(self) -> Iterator[Any]:
-        """Return the real ones."""
+        """Return the real items."""
         return iter(self.items)
 
 
 class ListOfOthers(list[Any]):
-    """A list whose iterator gives something else."""
+    """A list whose iterator gives other items."""
 
     def __iter__(self) -> Iterator[Any]:
         """Return others."""
@@ -236,7 +236,7 @@ class ListOfOthers(list[Any]):
 
 
 class TupleOfOthers(tuple[Any, ...]):
-    """A tuple likewise."""
+    """A tuple whose iterator gives other items."""
 
     __slots__ = ()
 
@@ -250,7 +250,7 @@ class TupleOfOthers(tuple[Any, ...]):
 
 
 class Octets(bytes):
-    """Bytes with a length of their own."""
+    """Bytes that claim a wrong length and other content."""
 
     def __len__(self) -> int:
         """Lie."""
@@ -262,7 +262,7 @@ class Octets(bytes):
 
 
 class Sequence:
-    """Has the old protocol only."""
+    """An iterable by the old protocol only, `__getitem__`."""
 
     def __getitem__(self, index: int) -> bytes:
         """Return three items."""
@@ -270,10 +270,10 @@ class Sequence:
 
 
 class Closeless:
-    """Has a `close` that is none."""
+    """An iterable whose `close` may be no usable method."""
 
     def __init__(self, close: Any) -> None:
-        """Have it."""
+        """Keep the `close`."""
         self.close = close
 
     def __iter__(self) -> Iterator[bytes]:
@@ -282,7 +282,7 @@ class Closeless:
 
 
 class RaisingAttribute:
-    """Has a `close` that cannot be had."""
+    """An iterable whose `close` raises when it is looked up."""
 
     def __iter__(self) -> Iterator[bytes]:
         """Return one item."""
@@ -396,7 +396,7 @@ for _name, _outcome, _make in [
 
 
 def starting(*arguments: Any, body: Any = (b"body",)) -> Callable[[dict[str, Any], Start], Any]:
-    """Return an application that gives these to start_response and lets it raise."""
+    """Return an application that gives these arguments to start_response and lets it raise."""
 
     def answer(environ: dict[str, Any], start_response: Start) -> Any:
         del environ
@@ -407,7 +407,7 @@ def starting(*arguments: Any, body: Any = (b"body",)) -> Callable[[dict[str, Any
 
 
 class Text(str):
-    """Text that claims to be another."""
+    """Text that claims to be another text."""
 
     __slots__ = ()
 
@@ -421,7 +421,7 @@ class Text(str):
 
 
 class ShrinkingFields(list[Any]):
-    """Claims many fields."""
+    """A list that claims to have many fields."""
 
     def __len__(self) -> int:
         """Lie."""
@@ -491,7 +491,7 @@ for _name, _outcome, _arguments in [
 
 
 def writing(*items: Any, fields: Any = (PLAIN,), then: Any = (b"end",)) -> Any:
-    """Return an application that gives these to write."""
+    """Return an application that gives these items to write."""
 
     def answer(environ: dict[str, Any], start_response: Start) -> Any:
         del environ
@@ -701,13 +701,13 @@ class OddFile:
     """A file-like object with methods of its own."""
 
     def __init__(self, **methods: Any) -> None:
-        """Have these."""
+        """Have these methods."""
         for name, method in methods.items():
             setattr(self, name, method)
 
 
 def once(item: Any) -> Callable[[int], Any]:
-    """Return a `read` that gives an item, and then its end."""
+    """Return a `read` that gives one item, and then the end of the file."""
     items = [item]
     return lambda _size: items.pop() if items else b""
 
@@ -723,7 +723,7 @@ def wrapping(make: Callable[[], Any], *sizes: Any) -> Callable[[dict[str, Any], 
 
 
 def no_fileno() -> int:
-    """Be without one."""
+    """Fail, like a file that has no descriptor."""
     raise OSError("none")
 
 

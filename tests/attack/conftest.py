@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 PATIENT = "--linger-timeout=30s"
-"""A client of the tests that stands still for seconds must not be taken for one that sends on for ever."""
+"""A client of the tests that pauses for seconds must not be closed like a client that sends for ever."""
 
 
 @pytest.fixture(scope="session")

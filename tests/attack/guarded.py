@@ -1,4 +1,4 @@
-"""Attacks on the rules of a file of sites: what is sent, and what is answered, never with the secret."""
+"""Attacks on the rules of a file of sites: requests, and statuses of answers, which never have the secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.client import request
 
-SECRET = "Rosebud"  # noqa: S105 - the word that is in all that is guarded, and in nothing else
+SECRET = "Rosebud"  # noqa: S105 - the word that all guarded content has in it, and no other content
 PASSWORD = "correct horse"  # noqa: S105 - of a test
 
 SITES = """
@@ -192,7 +192,7 @@ SCRIPT = f"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n{SECRET}'\n"
 
 
 def refusing(names: str) -> str:
-    """Return what an `.htaccess` says that keeps files of these names from everybody."""
+    """Return the text of an `.htaccess` that denies files of these names to everybody."""
     return f'<Files "{names}">\nRequire all denied\n</Files>\n'
 
 
@@ -234,7 +234,7 @@ FILES = {
 """Files in the project, beside its application and its passwords."""
 
 END = request("/end", fields=[("Host", "a.example")])
-"""Stands behind each attack: it is answered 204 if the connection goes on."""
+"""A request behind each attack: it is answered 204 if the connection goes on."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Attack:
     data: bytes
     statuses: tuple[int, ...]
     source: str = ""
-    """The address that it comes from; empty: one that nobody else has, so that nobody has guessed there."""
+    """The client's address; empty: an address of its own, from which no password has been guessed."""
 
     def __str__(self) -> str:
         """Return the id of the test."""
@@ -330,7 +330,7 @@ SPELLINGS = [
         ("/app/OPEN/x", 401),
     ]
 ]  # fmt: skip
-"""Ways to write a path: what is guarded is so in each, and what is another path is nothing."""
+"""Ways to write a path: a guarded path is guarded in each of them, and any other path does not exist."""
 
 BEHIND_NAMES = [
     asks(target, status, host=host)
@@ -361,7 +361,7 @@ BEHIND_NAMES = [
         ("folders.example", "/run//a.s%68/", 403),
     ]
 ]  # fmt: skip
-"""Paths behind the name of a script, the index of a folder, and what a folder refuses."""
+"""Paths behind the name of a script, indexes of folders, and files that a folder refuses."""
 
 METHODS = [
     *(
@@ -479,7 +479,7 @@ ADDRESSES = [
     asks("/shared/", 403), asks("/shared/", 403, fields=(("X-Forwarded-For", "127.0.0.3"),)),
     asks("/shared/", 403, method="HEAD"), asks("//shared/", 403), asks("/shared/?", 403),
 ]  # fmt: skip
-"""Addresses that a client makes up, from where nobody is believed and from a proxy."""
+"""Addresses that a client makes up, sent directly, where no field is believed, and by way of a proxy."""
 
 RIGHT = f"ann:{PASSWORD}"
 
@@ -520,7 +520,7 @@ PASSWORDS = [
     asks("/old.bak", 403, fields=(basic(RIGHT),)), asks("/internal/data.txt", 404, fields=(basic(RIGHT),)),
     asks("/private/.htpasswd", 404, fields=(basic(RIGHT),)),
 ]  # fmt: skip
-"""Passwords that are none, of nobody, or not for this place."""
+"""Passwords that are malformed, of an unknown user, or not for this place."""
 
 GUARDED = request("/private/data.txt", fields=[("Host", "a.example")])
 OPEN = request("/open.txt", fields=[("Host", "a.example")])
@@ -562,7 +562,7 @@ SEQUENCES = [
     sent("a fragment", b"GET /private/data.txt#/open.txt HTTP/1.1\r\nHost: a.example\r\n\r\n", 400),
     sent("two targets", b"GET /open.txt /private/data.txt HTTP/1.1\r\nHost: a.example\r\n\r\n", 400),
 ]  # fmt: skip
-"""Several requests on a connection, and what would be one for another server."""
+"""Several requests on a connection, and bytes that another server would take for a request."""
 
 ATTACKS = [
     *INDEXES, *SPELLINGS, *BEHIND_NAMES, *METHODS, *HOSTS, *ADDRESSES, *PASSWORDS, *SEQUENCES,
@@ -624,4 +624,4 @@ DIGESTS: list[tuple[str, dict[str, str | None], str, str]] = [
     ("another realm's place", {"uri": "/other/data.txt"}, "/other/data.txt", "GET"),
     ("another rule's place", {"uri": "/nobody/data.txt"}, "/nobody/data.txt", "GET"),
 ]  # fmt: skip
-"""Changes of a digest that is right, and the request that is sent with it: each is refused."""
+"""Changes to a digest that is right, and the request that is sent with the result: each is refused."""

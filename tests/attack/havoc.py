@@ -153,9 +153,9 @@ HAVOC |= {
 
 @havoc
 def _faulthandler_later() -> None:
-    """Have all threads dumped, and stand still until it has begun.
+    """Have all threads dumped, and stand still until the dump has begun.
 
-    A dump reads the frames of threads that run, without their lock: CPython may crash at one that moves.
+    A dump reads the frames of threads that run, without their lock: CPython may crash if one moves on.
     """
     reader, writer = os.pipe()
     faulthandler.dump_traceback_later(0.001, file=writer)

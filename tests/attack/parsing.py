@@ -1,4 +1,4 @@
-"""Attacks on the parser: bytes, the statuses that they get in order, and what may reach the application."""
+"""Attacks on the parser: bytes, the statuses of their answers in order, and the requests that get through."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from support.client import request
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
-"""Stands behind each attack; whoever reads it as a request has lost count."""
+"""Bytes behind each attack: a server that reads them as a request has lost the framing."""
 AFTER = request("/after")
 OK, BAD = 200, 400
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One connection's bytes, after which the client says that it has no more."""
+    """The bytes of one connection, after which the client closes its sending half."""
 
     name: str
     data: bytes
@@ -33,12 +33,12 @@ def refused(name: str, data: bytes, status: int = BAD) -> Attack:
 
 
 def taken(name: str, data: bytes, *seen: str) -> Attack:
-    """Make one that is right after all: it is answered, and so is what stands behind it."""
+    """Make an attack that is valid after all: it is answered, and so is the request behind it."""
     return Attack(name, data + AFTER, (OK,) * (len(seen) + 1), (*seen, "GET /after"))
 
 
 def post(*lines: bytes, body: bytes = b"", start: bytes = b"POST / HTTP/1.1") -> bytes:
-    """Return a request with these field lines and this body, nothing added but Host."""
+    """Return a request with these field lines and this body, and with Host, but no other field."""
     return b"\r\n".join([start, b"Host: localhost", *lines, b"", b""]) + body
 
 
@@ -157,7 +157,7 @@ EXTENSION_BYTES_MAX = 256
 
 
 def extended(size: int) -> bytes:
-    """Return a body whose first chunk has an extension of so many bytes."""
+    """Return a request whose first chunk has an extension of `size` bytes."""
     return post(CHUNKED, body=b"5;" + b"a" * (size - 1) + b"\r\nhello\r\n0\r\n\r\n")
 
 
@@ -213,7 +213,7 @@ TARGETS = [
         b"/%0d%0aX-Evil:%20yes", b"/?%0d%0aSet-Cookie:a=b", b"/*",
     ]
 ] + [
-    # The host of the target takes the place of `Host` (RFC 9112 section 3.2.2): nobody sees two of them.
+    # The host of the target takes the place of `Host` (RFC 9112 section 3.2.2): nobody sees two hosts.
     taken(f"target {target!r}", get(target), f"GET {target.decode()}")
     for target in [
         b"http://localhost:/", b"http://localhost%00/", b"http://localhost%2fevil/", b"http://localhost.evil/",

@@ -92,7 +92,7 @@ FORMS: dict[str, list[str]] = {
 
 
 def values_of(name: str, shape: str) -> list[str]:
-    """Return wrong values for a setting; an empty list for a path: every name may be one."""
+    """Return wrong values for a setting; for a path only the empty one, as any name may be a path."""
     if name in FORMS:
         return FORMS[name]
     if shape in VALUES:
@@ -101,23 +101,24 @@ def values_of(name: str, shape: str) -> list[str]:
 
 
 def variable(name: str) -> str:
-    """Return the variable that sets what a flag sets."""
+    """Return the environment variable for the setting of a flag."""
     return "ADYTON_" + name.removeprefix("--").replace("-", "_").upper()
 
 
 def keyword(name: str) -> str:
-    """Return the keyword of `adyton.serve` that sets it."""
+    """Return the keyword of `adyton.serve` for the setting of a flag."""
     return name.removeprefix("--").replace("-", "_")
 
 
 def tried(source: str, name: str, value: str) -> tuple[int, str]:
-    """Give one value; return the exit status and what was said, for the target is not there."""
+    """Give one value; return the exit status and the message. The target does not exist, so no server
+    starts."""
     from adyton import serve  # noqa: PLC0415 (this runs in a process of its own)
     from adyton._core import main  # noqa: PLC0415
 
     if source == "keyword":
         try:
-            # A value that is taken is followed by a folder that is not.
+            # If the value is accepted, `chdir` is refused, because its folder does not exist.
             serve(print, **{"chdir": "/no/such/folder", keyword(name): value})  # type: ignore[arg-type]
         except (ValueError, TypeError, OSError) as error:
             return 2, f"adyton: {error}\n"
@@ -139,7 +140,7 @@ def tried(source: str, name: str, value: str) -> tuple[int, str]:
 
 
 def run() -> None:
-    """Try what the input lists, and print what came of each."""
+    """Try each case of the input, and print its result."""
     asked: list[Any] = json.load(sys.stdin)
     json.dump([tried(*case) for case in asked], sys.stdout)
 

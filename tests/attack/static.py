@@ -1,4 +1,4 @@
-"""Attacks on static files: targets, names, ranges and conditions; each with what comes of it."""
+"""Attacks on static files: targets, names, ranges and conditions, each with the expected answer."""
 
 from __future__ import annotations
 

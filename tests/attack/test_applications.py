@@ -1,4 +1,4 @@
-"""Applications that break rules: each gets what it deserves, and the process goes on."""
+"""Applications that break rules: each gets the expected answer, and the process goes on."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def wild(serve_session: Servers) -> Server:
-    """Serve all of them. Some put megabytes into the log: there must be room for what the next one says."""
+    """Serve all of them. Some log megabytes: there must be room for the lines of the next one."""
     return serve_session(Path(__file__).with_name("applications.py"), "--log-queue-bytes-max=256m")
 
 
 @pytest.mark.parametrize("path", OUTCOMES)
 def test_outcome(wild: Server, path: str) -> None:
-    """The answer is the one that it should be; so is the next one, by the same process."""
+    """The answer is the expected one, and the same process answers the next request rightly."""
     pid = str(wild.process.pid).encode()
     outcome, mark = OUTCOMES[path], wild.mark()
     with wild.connect(lint_answers=False) as connection:

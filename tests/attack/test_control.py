@@ -69,11 +69,11 @@ QUESTIONS: list[tuple[bytes, int | None]] = [
     (b"GET /status HTTP/1.1\r\nHost: a\r\n", None), (b"\r\n", None),
     (b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n", None),
 ]  # fmt: skip
-"""Bytes that are sent, before a FIN, and the status of the answer; None: there is none."""
+"""Bytes that are sent, before a FIN, and the status of the answer; None: there is no answer."""
 
 
 def status_of(crowd: Crowd, data: bytes) -> int | None:
-    """Ask on a connection of its own."""
+    """Send bytes on a connection of their own; return the status of the answer."""
     with client.Connection(str(crowd.control), lint_answers=False) as connection:
         with contextlib.suppress(BrokenPipeError):
             connection.send(data)
@@ -101,7 +101,7 @@ def test_question(crowd: Crowd, data: bytes, status: int | None) -> None:
     "said", [b"", b"G", b"GET /status HTTP/1.1\r\n", line("GET", "/status"), line("GET", "/dump") * 9]
 )
 def test_silent_crowd(crowd: Crowd, said: bytes) -> None:
-    """Fifty who connect, say something or nothing and stay, leave place for one with a question."""
+    """Fifty clients that connect, send something or nothing, and stay, leave room for one more client."""
     with contextlib.ExitStack() as stack:
         for _ in range(50):
             stack.enter_context(client.Connection(str(crowd.control))).send(said)
@@ -111,7 +111,7 @@ def test_silent_crowd(crowd: Crowd, said: bytes) -> None:
 
 
 class Liar:
-    """Listens at a unix socket and gives everybody the same answer."""
+    """A server at a unix socket that gives every client the same answer."""
 
     def __init__(self, path: Path, answer: bytes) -> None:
         """Listen."""
@@ -131,13 +131,13 @@ class Liar:
                     connection.sendall(self.answer)
 
     def close(self) -> None:
-        """End: `accept` is woken by this alone."""
+        """End; only `shutdown` wakes `accept`."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 
 def http(body: bytes, status: str = "200 OK", missing: int = 0) -> bytes:
-    """Return an answer; `missing` bytes more are promised."""
+    """Return an answer whose Content-Length is `missing` bytes more than its body."""
     return b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n%b" % (status.encode(), len(body) + missing, body)
 
 
@@ -176,7 +176,7 @@ ORDERS = [
 
 @pytest.fixture(params=LIES)
 def liar(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """Run one of them."""
+    """Run a server with one of the lies."""
     liar = Liar(tmp_path / "liar.sock", LIES[request.param])
     yield tmp_path / "liar.sock"
     liar.close()
@@ -196,7 +196,7 @@ def test_lie(liar: Path) -> None:
 
 @pytest.mark.parametrize("what", ["missing", "a file", "a folder", "stale", "a device"])
 def test_no_socket(tmp_path: Path, what: str) -> None:
-    """A path at which nobody listens is one sentence."""
+    """For a path at which nobody listens, the error is one sentence."""
     path = tmp_path / "control.sock"
     if what == "a file":
         path.write_text("", encoding="ascii")
@@ -215,7 +215,7 @@ def test_no_socket(tmp_path: Path, what: str) -> None:
 
 
 def test_last(crowd: Crowd) -> None:
-    """After all of that the server is as it was."""
+    """After all attacks of this file, the server is as it was before."""
     told: dict[str, Any] = json.loads(crowd.order("status", "--json"))
 
     assert 2 == len(told["workers"])

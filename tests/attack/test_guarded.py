@@ -1,4 +1,4 @@
-"""Rules of a file of sites under attack: who may have what, in whatever way it is asked for."""
+"""Rules of a file of sites under attack: they hold in whatever way a client asks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def source(attack: Attack) -> str:
 
 
 def put(folder: Path) -> None:
-    """Put all that is guarded into a folder."""
+    """Put all guarded content into a folder."""
     for name, text in FILES.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def put(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Serve all that is guarded."""
+    """Serve all guarded content."""
     folder = tmp_path_factory.mktemp("guarded")
     put(folder)
     (folder / "site.toml").write_text(SITES, encoding="utf-8")
@@ -74,7 +74,7 @@ def guarded(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def answers_of(server: Server, attack: Attack) -> list[Response]:
-    """Send an attack and a request behind it; return the answers, up to that to the latter."""
+    """Send an attack and a request behind it; return the answers, up to the answer to that request."""
     answers: list[Response] = []
     with Connection(server.address, lint_answers=False, source=source(attack)) as connection:
         connection.send(attack.data + END)
@@ -88,7 +88,7 @@ def answers_of(server: Server, attack: Attack) -> list[Response]:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_attack(guarded: Server, attack: Attack) -> None:
-    """Each is answered as it must be, and nothing else; what is guarded is in none of the answers."""
+    """Each attack gets exactly the expected statuses, and no answer has guarded content in it."""
     answers = answers_of(guarded, attack)
     statuses = [answer.status for answer in answers]
     wanted = list(attack.statuses)
@@ -100,7 +100,7 @@ def test_attack(guarded: Server, attack: Attack) -> None:
 
 
 def test_who_may(guarded: Server) -> None:
-    """Whoever may have what is guarded gets it: attacks fail because of the rules, and nothing else."""
+    """A client that the rules let in gets guarded content: so the attacks fail because of the rules only."""
     password = (basic(RIGHT),)
     near = (("X-Forwarded-For", "192.0.2.1"),)
     for target, fields in [
@@ -156,7 +156,7 @@ OF_NOBODY = [
     V2 + b"\x21\0\0\x0c" + NEAR + NEAR + PORTS,
     V2 + b"\x21\x31\0\xd8" + b"/192.0.2.7".ljust(216, b"\0"),
 ]
-"""Headers by which a proxy speaks for itself, or does not know for whom: what they hold does not count."""
+"""Headers in which a proxy speaks for itself or for an unknown client: their addresses do not count."""
 
 PROXY_HEADERS = [
     *((header, 403) for header in OF_NOBODY),
@@ -185,7 +185,7 @@ PROXY_HEADERS = [
 
 @pytest.fixture(scope="module")
 def headed(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Serve what is guarded by address, behind proxies that tell of their clients in front of all else."""
+    """Serve content that is guarded by address, behind proxies that send a PROXY header first."""
     folder = tmp_path_factory.mktemp("headed")
     put(folder)
     (folder / "site.toml").write_text(HEADERS, encoding="utf-8")
@@ -196,7 +196,7 @@ def headed(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> 
     ("header", "status"), PROXY_HEADERS, ids=[repr(row[0])[2:-1] for row in PROXY_HEADERS]
 )
 def test_proxy_header(headed: Server, header: bytes, status: int) -> None:
-    """Only what a trusted proxy says of the source counts, once; from others no header is one."""
+    """Only the first header of a trusted proxy tells a client's address; nobody else may send a header."""
     for said, wanted in [("127.0.0.2", status), ("127.0.0.1", 403 if header == b"" else 400)]:
         with Connection(headed.address, lint_answers=False, source=said) as connection:
             connection.send(header + FIRST)
@@ -205,7 +205,7 @@ def test_proxy_header(headed: Server, header: bytes, status: int) -> None:
             assert wanted == answer.status, (said, answer)
             assert (wanted == 200) == (SECRET.encode() in answer.body)
             if wanted == 403:
-                # Nor does a later one, nor a field of the client's; one of the proxy's own does.
+                # A forwarded field counts only if the proxy spoke for itself; a later header never does.
                 near = [("X-Forwarded-For", "192.0.2.7"), ("Forwarded", "for=192.0.2.7")]
                 believed = 200 if header in OF_NOBODY else 403
                 assert believed == connection.get("/data.txt", fields=near).status
@@ -247,7 +247,8 @@ GUARDS = ['auth = "basic:staff"', 'deny = ["127.0.0.0/8", "::1"]']
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_reload(serve: Servers, tmp_path: Path, guard: str) -> None:
-    """A reload that keeps clients out does so from the next connection on; others get one more answer."""
+    """After a reload that keeps clients out, new connections are refused; older ones get one answer at
+    most."""
     put(tmp_path)
     os.mkfifo(tmp_path / "gate")
     (tmp_path / "waits.py").write_text(WAITS, encoding="utf-8")
@@ -273,13 +274,13 @@ def test_reload(serve: Servers, tmp_path: Path, guard: str) -> None:
     begun_before = [(begun, b""), (uploads, burst)]
     for connection, more in [*begun_before, *((connection, burst) for connection in idle)]:
         statuses = rest_of(connection, more)
-        # A request that had begun ends as it began, and so may the next one of a waiting connection.
+        # A request that had begun keeps the old rules, and so may the next request of a waiting connection.
         assert statuses[:1] == [200] or set(statuses) <= {refused}, statuses
         assert 200 not in statuses[1:]
 
 
 def rest_of(connection: Connection, data: bytes) -> list[int]:
-    """Send some more, and return the statuses of all that is answered until the connection ends."""
+    """Send more data, and return the statuses of all answers until the connection ends."""
     statuses = []
     try:
         connection.send(data)
@@ -321,7 +322,7 @@ def test_nobody_passes_with_the_verdict_of_another_request(serve: Servers, tmp_p
     (tmp_path / "site.toml").write_text(SEVERAL, encoding="utf-8")
     server = serve("site.toml", cwd=tmp_path)
     ann, eve = basic(RIGHT), basic(f"eve:{PASSWORD}")
-    # The password of eve is known at the route; that of the folder inside it is not looked at yet.
+    # The password of eve is known at the route; the password of the folder inside is not checked yet.
     assert 401 == server.fetch("/private/none", fields=[eve], lint_answers=False).status
     assert 200 == server.fetch("/", fields=[ann], lint_answers=False).status
     waits = [eve, ("Content-Length", "4"), ("Expect", "100-continue")]
@@ -382,7 +383,7 @@ def test_no_answer_is_kept_in_the_place_of_another(serve: Servers, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def digesting(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Serve what is guarded by digests."""
+    """Serve content that is guarded by digests."""
     folder = tmp_path_factory.mktemp("digesting")
     put(folder)
     lines = [f"ann:{realm}:{hashed('ann', realm, PASSWORD)}\n" for realm in ("Staff", "Other")]
@@ -427,7 +428,7 @@ def proof(answer: Response, method: str, uri: str, changes: dict[str, str | None
     ("changes", "target", "method"), [row[1:] for row in DIGESTS], ids=[row[0][:100] for row in DIGESTS]
 )
 def test_digest(digesting: Server, changes: dict[str, str | None], target: str, method: str) -> None:
-    """A digest is for one request, once; what is changed in it, in whatever way, lets nobody in."""
+    """A digest is valid for one request, once; a digest that is changed in any way lets nobody in."""
     own = source(asks(""))
     with Connection(digesting.address, lint_answers=False, source=own) as connection:
         refused = connection.get("/data.txt")

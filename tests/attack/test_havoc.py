@@ -1,4 +1,4 @@
-"""Applications that do havoc to their process: requests go on, and so does the way to the end."""
+"""Applications that do havoc to their process: requests are answered, and the process ends as it should."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ ENDS_WITH = {
     "import-fails": 1,
     "all-modules-gone": 1,
 }
-"""Status with which Python itself ends then: 120 when a stream cannot be flushed; 1 is ours, and said."""
+"""Exit status of such a process: 120 is Python's, if a stream cannot be flushed; 1 is ours, with a
+message."""
 
 TARGET = Path(__file__).with_name("havoc.py")
 
 
 @pytest.mark.parametrize("kind", HAVOC)
 def test_havoc(serve: Servers, kind: str) -> None:
-    """Whatever it was, the same process answers on, and its end is clean."""
+    """Whatever the application did, the same process answers further requests, and its end is clean."""
     server = serve(TARGET, "--threads=2")
     pid = str(server.process.pid).encode()
     first = server.fetch(f"/havoc/{kind}")

@@ -1,4 +1,4 @@
-"""Logs under attack: a request is a line, whatever is in it, and a file that is meddled with stops nobody."""
+"""Logs under attack: each request is one line, whatever is in it; meddling with a file stops none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = [
     "::1", "GET / HTTP/1.1", "127.0.0.1", "ADY312 error: worker 2", "Traceback (most recent call last):",
     "\xa0", "\xad", "null",
 ]  # fmt: skip
-"""Values of fields as latin-1, of bytes that a request may have; no bar, which parts the fields of a log."""
+"""Values of fields as latin-1, of bytes that a request may have; no bar, which separates log fields."""
 
 ESCAPED = [
     "%0a", "%0d%0a", "%0D%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]", "%1b[31m", "%1b]0;title%07", "%00",
@@ -49,7 +49,7 @@ COMBINED = re.compile(
 
 
 def attack(server: Server) -> int:
-    """Say everything everywhere; return how many requests that were."""
+    """Send every value in every place; return the number of requests."""
     count = 0
     for value in HOSTILE:
         fields = [
@@ -68,7 +68,7 @@ def attack(server: Server) -> int:
 
 
 def lines_of(file: Path, count: int) -> list[str]:
-    """Wait until a log has so many lines; return them."""
+    """Wait until a log has `count` lines; return them."""
     assert until(lambda: file.read_bytes().count(b"\n") >= count), file.read_bytes().count(b"\n")
     return file.read_bytes().decode().removesuffix("\n").split("\n")
 
@@ -99,7 +99,7 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_error_log(serve: Servers, tmp_path: Path, form: str) -> None:
-    """Each failure is one entry; what the client has said makes no other, and is no order to a terminal."""
+    """Each failure is one entry; text of a client never makes another entry, nor controls a terminal."""
     log = tmp_path / "error.log"
     server = serve(
         TARGET, "--request-id-header=X-Request-ID", f"--log-format={form}", f"--error-log={log}", log=log

@@ -35,7 +35,7 @@ def answers_of(server: Server, data: bytes, methods: list[str]) -> list[Response
 @pytest.mark.parametrize("place", ["alone", "behind another"])
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_attack(teller: Server, attack: Attack, place: str) -> None:
-    """Each gets its statuses, alone and behind a good one; the application sees only what is right."""
+    """Each attack gets its statuses, alone and behind a good request; only valid requests get through."""
     teller.fetch("/seen")
     behind = place != "alone"
     data = BEFORE * behind + attack.data

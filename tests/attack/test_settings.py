@@ -18,7 +18,7 @@ ROW = re.compile(r"^ +(?:-\w, )?(--[a-z][a-z0-9-]+)(?:\[=(on\|off)\]| ([A-Za-z|:
 NAMED = {"flag": str, "variable": variable, "keyword": keyword}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]")
 LENGTH_MAX = 900
-"""Length of a sentence: a long value is the user's own, a long help is not."""
+"""Limit of a sentence's length: a long value comes from the user, a long explanation would be our fault."""
 
 
 def rows() -> list[tuple[str, str]]:
@@ -29,7 +29,7 @@ def rows() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("source", NAMED)
 def test_wrong_values(source: str) -> None:
     """Each value is refused with exit status 2 by a sentence that names the setting as it was given."""
-    # A variable that is empty counts as absent, and so does one with commas in it where there can be several.
+    # An empty variable counts as absent, and a comma may separate several values of a variable.
     cases = [
         (source, name, value)
         for name, shape in rows()

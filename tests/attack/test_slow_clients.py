@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).parents[1] / "hostile" / "application.py"
 CROWD = 10
-"""Clients that do the same at once."""
+"""Number of clients that do the same at once."""
 LARGE_BYTES = 8 << 20
 CHUNKED = ("Transfer-Encoding", "chunked")
 EXPECT = ("Expect", "100-continue")
 
 
 def post(*fields: tuple[str, str], body: bytes = b"") -> bytes:
-    """Return a POST whose body is as it is given."""
+    """Return a POST with exactly this body."""
     return request("/", method="POST", fields=fields, body=body)
 
 
@@ -110,7 +110,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", params=["whole bodies", "streamed bodies"])
 def resting(request: pytest.FixtureRequest, serve_session: Servers, folder: Path) -> tuple[Server, int]:
-    """Serve; return with how many sockets while nobody is connected."""
+    """Serve; return the server, and the number of its sockets while no client is connected."""
     streams = ["--stream-body"] if request.param == "streamed bodies" else []
     server = serve_session(APPLICATION, f"--static=/files={folder}", "--linger-timeout=300ms", *streams)
     return server, sockets(server)
@@ -119,7 +119,7 @@ def resting(request: pytest.FixtureRequest, serve_session: Servers, folder: Path
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("state", STATES)
 def test_leaves(resting: tuple[Server, int], state: str, way: str) -> None:
-    """Ten clients get so far and leave: their connections are gone, and the next client is answered."""
+    """After ten clients leave in one state, their connections are gone, and the next client is answered."""
     server, count = resting
     data, comes = STATES[state]
     for _ in range(CROWD):
@@ -137,7 +137,7 @@ def test_leaves(resting: tuple[Server, int], state: str, way: str) -> None:
 
 
 def send_what_is_taken(connection: Connection, data: bytes) -> None:
-    """Send until all is sent, or the server takes no more before it is read."""
+    """Send until all is sent, or the server takes no more until its answers are read."""
     connection.socket.settimeout(0.2)
     try:
         connection.send(data)

@@ -50,13 +50,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(serve_session: Servers, root: Path) -> Server:
-    """Serve it with everything on that shows more."""
+    """Serve the folder with every setting on that shows more."""
     return serve_session(root, "--static-listing", "--static-symlinks")
 
 
 @pytest.mark.parametrize("target", LOST)
 def test_lost(site: Server, target: str) -> None:
-    """Whatever is tried, it is as if nothing were there, and the connection goes on."""
+    """Each target is answered as if nothing were there, and the connection goes on."""
     for method in ("GET", "HEAD"):
         with site.connect(lint_answers=False) as connection:
             response = connection.get(target, method=method)
@@ -79,7 +79,7 @@ def test_name(site: Server, name: str) -> None:
 
 
 def test_listing(site: Server) -> None:
-    """The list shows each of them as text, links to it, and is no page of an attacker."""
+    """The listing shows each name as text, links to its file, and has no markup of an attacker."""
     page = site.fetch("/", lint_answers=False).body.decode()
     links = [html.unescape(link) for link in re.findall(r'href="([^"]*)"', page)]
 
@@ -94,7 +94,7 @@ def test_listing(site: Server) -> None:
 
 @pytest.mark.parametrize(("field", "status", "body"), RANGES, ids=lambda value: str(value)[:40])
 def test_range(site: Server, field: str, status: int, body: bytes | None) -> None:
-    """Each spelling of Range gets what RFC 9110, section 14, says; and what is not one is ignored."""
+    """Each spelling of Range is answered as RFC 9110, section 14, says; a malformed one is ignored."""
     with site.connect(lint_answers=False) as connection:
         response = connection.get("/plain.txt", fields=[("Range", field)])
 
@@ -106,7 +106,7 @@ def test_range(site: Server, field: str, status: int, body: bytes | None) -> Non
 
 @pytest.mark.parametrize(("name", "value", "status"), CONDITIONS, ids=lambda value: str(value)[:40])
 def test_condition(site: Server, name: str, value: str, status: int) -> None:
-    """A condition that is malformed is none; the others hold or do not."""
+    """Each condition, malformed or not, gets the expected status, and the connection goes on."""
     with site.connect(lint_answers=False) as connection:
         response = connection.get("/plain.txt", fields=[(name, value)])
 
@@ -155,7 +155,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool, int]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_change_while_sent(serve: Servers, tmp_path: Path, what: str) -> None:
-    """The answer that is under way is the old file or cut, never padded or mixed; the next one is right."""
+    """The answer under way has the old file, or is cut, never padded or mixed; the next answer is right."""
     change, is_whole, then = CHANGES[what]
     file = tmp_path / "site" / "sub" / "large.bin"
     file.parent.mkdir(parents=True)

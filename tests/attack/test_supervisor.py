@@ -79,13 +79,13 @@ BEGINNINGS = {
     "aborts": ("import os; os.abort()", None),
     "closes everything": ("import os; os.closerange(3, 1000)\nraise ValueError", None),
 }
-"""Code of the application; exit status (None: without workers that of the process itself, else 1)."""
+"""Code of the application; exit status (None: without workers the process's own, otherwise 1)."""
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 @pytest.mark.parametrize("what", BEGINNINGS)
 def test_bad_beginning(tmp_path: Path, what: str, processes: str) -> None:
-    """An application that cannot begin is no server: it ends by itself, says why, and leaves no socket."""
+    """A server whose application cannot begin ends by itself, says why, and leaves no socket."""
     text, status = BEGINNINGS[what]
     target, control = tmp_path / "app.py", tmp_path / "control.sock"
     target.write_text(text, encoding="latin-1")
@@ -95,7 +95,7 @@ def test_bad_beginning(tmp_path: Path, what: str, processes: str) -> None:
 
     assert done.returncode != 0 or what == "leaves at once, pleased"
     if processes != "0" or status is not None:
-        # If the log is closed, too, a debug build aborts, and a release fails as if it were not.
+        # If the log is closed, too, a debug build aborts, and a release build fails as if the log were open.
         expected = {1, 3} if what == "closes everything" else {status or 1}
         assert done.returncode in expected, done.stderr
     assert "listening on" not in done.stderr

@@ -1,4 +1,4 @@
-"""Real applications with the server's default settings, as many workers as it has by itself among them."""
+"""Serves real applications with the server's default settings, among them the default number of workers."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 APPS = Path(__file__).with_name("apps")
 DEFAULT_PROCESSES = {"ADYTON_PROCESSES": "auto"}
 TIMEOUT_S = 60.0
-"""Timeout of a request, reached only by one that fails."""
+"""Timeout of a request, reached only by a request that fails."""
 CLIENT_TIMEOUT_S = 300.0
-"""Timeout of a program that is a client, reached only by one that hangs."""
+"""Timeout of a client program, reached only by a program that hangs."""
 
 
 class Sites:
-    """Starts applications of this folder, with the settings that a server has by itself."""
+    """Starts applications of this folder, with the server's default settings."""
 
     def __init__(self, serve: Servers, data: Path) -> None:
-        """Keep what they write in `data`."""
+        """Keep the files that applications write in `data`."""
         self._serve = serve
         self.data = data
 
     def __call__(self, name: str, *flags: str, **variables: str) -> Visitor:
-        """Serve `apps/NAME.py`; return somebody who visits it."""
+        """Serve `apps/NAME.py`; return a visitor of it."""
         env = DEFAULT_PROCESSES | {"SITE_DATA": str(self.data)} | variables
         return Visitor(self._serve(APPS / f"{name}.py", *flags, env=env))
 
 
 class Visitor:
-    """Somebody with a jar of cookies, who comes over a connection of its own each time: to any worker."""
+    """A visitor with a jar of cookies; each request opens a connection, and so may reach any worker."""
 
     def __init__(self, server: Server) -> None:
         """Visit a server."""
@@ -48,7 +48,7 @@ class Visitor:
         self._jar = CookieJar()
 
     def another(self) -> Visitor:
-        """Return somebody else, without cookies."""
+        """Return another visitor, without cookies."""
         return Visitor(self.server)
 
     def cookie(self, name: str) -> str:
@@ -63,7 +63,7 @@ class Visitor:
         method: str | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
-        """Send a request, follow where it leads; return the status and the text."""
+        """Send a request, follow redirects; return the status and the text."""
         body = form if form is None or isinstance(form, bytes) else urlencode(form).encode()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._jar))
         url = f"{self.url}{target}"
@@ -76,7 +76,7 @@ class Visitor:
                 return error.code, error.read().decode()
 
     def get(self, target: str) -> str:
-        """Return the text of a page that must be there."""
+        """Return the text of a page that must exist."""
         return self.text(target)
 
     def post(self, target: str, form: Mapping[str, str]) -> str:

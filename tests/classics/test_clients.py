@@ -1,4 +1,4 @@
-"""Clients of others (git, hg, litmus, twine, pip, a calendar's, Trac's), each against its server."""
+"""Clients that other people wrote (git, hg, litmus, twine, pip, calendars, Trac), each against its server."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 BIN = Path(sys.executable).parent
 LARGE_BYTES = 3_000_000
-"""More than git sends in one piece (1 MiB, http.postBuffer): it goes in chunks."""
+"""More than git sends in one piece (1 MiB, http.postBuffer), so that git sends it in chunks."""
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    """Run a client to its end, which must be good; return what it wrote."""
+    """Run a client, which must succeed; return its output."""
     env = {**os.environ, "HOME": str(cwd), "GIT_TERMINAL_PROMPT": "0", "HGPLAIN": "1", **variables}
     done = subprocess.run(
         command,
@@ -96,7 +96,7 @@ def litmus(visitor: Visitor, folder: Path, tests: str) -> str:
 
 
 def test_webdav(site: Sites, tmp_path: Path) -> None:
-    """With several workers, wsgidav serves files and folders as litmus expects it."""
+    """With several workers, wsgidav serves files and folders as litmus expects."""
     said = litmus(site("dav_site"), tmp_path, "basic copymove http")
 
     assert 3 == len(re.findall(r"100\.0%", said)), said
@@ -191,7 +191,7 @@ def test_calendar(serve: Servers, tmp_path: Path, framing: str) -> None:
 
 
 def test_trac(serve: Servers, tmp_path: Path) -> None:
-    """A ticket that somebody files with Trac is there for everybody, and so are the pages of its wiki."""
+    """Every visitor sees a ticket that was filed with Trac, and the pages of Trac's wiki."""
     project = tmp_path / "project"
     run(BIN / "trac-admin", str(project), "initenv", "Delphi", "sqlite:db/trac.db", cwd=tmp_path)
     variables = DEFAULT_PROCESSES | {"TRAC_ENV": str(project)}
@@ -227,7 +227,7 @@ def test_trac(serve: Servers, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_wagtail(serve: Servers, tmp_path: Path) -> None:
-    """An editor of a new Wagtail site logs in, and its pages are everybody's."""
+    """An editor of a new Wagtail site logs in, and every visitor sees the site's pages."""
     run(BIN / "wagtail", "start", "delphi", cwd=tmp_path)
     folder = tmp_path / "delphi"
     account = {

@@ -1,4 +1,5 @@
-"""Bottle, CherryPy, Pyramid, Flask-Login, Django and Falcon: sessions, forms and uploads meet all workers."""
+"""Sessions, forms and uploads of Bottle, CherryPy, Pyramid, Flask-Login, Django and Falcon, on all
+workers."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 VISITS = 20
-"""Each over a connection of its own: with two workers all but one in 500,000 runs meet both."""
+"""Visits, each on a connection of its own: of 500,000 runs with two workers, only one misses a worker."""
 FORM = {"name": "Ἡράκλειτος", "text": "a & b = c; 100 %"}
 SAID = "Ἡράκλειτος said a & b = c; 100 %"
 UPLOAD_BYTES = 3_000_000
@@ -29,7 +30,7 @@ FRAMEWORKS = pytest.mark.parametrize("name", ["bottle_site", "cherrypy_site", "p
 
 @FRAMEWORKS
 def test_pages(site: Sites, name: str) -> None:
-    """A session is one session, whoever serves it; forms, files, redirects and errors are the framework's."""
+    """A session is the same whichever worker serves it; forms, uploads, redirects and errors work."""
     visitor = site(name)
     counts = [int(visitor.get("/")) for _ in range(VISITS)]
 
@@ -49,7 +50,7 @@ def test_pages(site: Sites, name: str) -> None:
 
 @FRAMEWORKS
 def test_chunked_form(site: Sites, name: str) -> None:
-    """A form that comes in chunks is a form like others."""
+    """A form that comes in chunks is read like any other form."""
     server = site(name).server
     fields = [("Transfer-Encoding", "chunked"), ("Content-Type", "application/x-www-form-urlencoded")]
     head = request("/form", method="POST", fields=fields)
@@ -112,7 +113,7 @@ def test_django(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_falcon(serve: Servers, tmp_path: Path) -> None:
-    """A raw body that one worker has stored comes from another as it was, with a length and chunked."""
+    """A raw body that one worker has stored, with a length or chunked, comes unchanged from every worker."""
     env = DEFAULT_PROCESSES | {"SITE_DATA": str(tmp_path)}
     server = serve(APPS / "falcon_site" / "app.py", env=env)
     data = bytes(range(256)) * 5000

@@ -1,6 +1,6 @@
 """Load tools, with and without keep-alive: no error, and as many answers as were asked for.
 
-They are other people's clients: what they take for an error, the server's own tests may not have thought of.
+Other people wrote these clients: they may find an error of which the server's own tests have not thought.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def siege(load: Load) -> str:
 
 
 def hey(load: Load) -> str:
-    """Run hey, the client of Go."""
+    """Run hey, which uses the HTTP client of Go."""
     keep = [] if load.keep_alive else ["-disable-keepalive"]
     said = run(load, "hey", *keep, "-n", load.requests, "-c", load.connections, load.url)
 
@@ -87,8 +87,8 @@ def hey(load: Load) -> str:
 def httperf(load: Load) -> str:
     """Run httperf: each connection has many requests, or one."""
     host, _, port = load.url.removeprefix("http://").partition("/")[0].partition(":")
-    # The rate limits the connections opened per second, however quickly earlier ones are done: httperf has
-    # 1,024 at most.
+    # httperf has at most 1,024 connections, so the rate limits how many it opens per second, however quickly
+    # earlier ones end.
     connections, calls, rate = (load.connections, load.each, 1_000) if load.keep_alive else (1_000, 1, 500)
     requests = connections * calls
     said = run(
@@ -132,7 +132,7 @@ def h2load(load: Load) -> str:
 
 
 def run(load: Load, *command: object) -> str:
-    """Run a tool to its end, which must be good; return what it says."""
+    """Run a tool, which must succeed; return its output."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=load.folder,
@@ -195,7 +195,7 @@ def test_no_error(
 ) -> None:
     """Every request of every tool is answered, and rightly.
 
-    With keep-alive, siege and httperf go on after `Connection: close` in an answer, and call it an error that
-    no other one comes. Workers say it to clients when others have had fewer connections for long.
+    With keep-alive, siege and httperf continue after an answer with `Connection: close`, and count the missing
+    answer as an error. A worker sends that field if other workers have had fewer connections for long.
     """
     tool(Load(urls[target], connections, requests, keep_alive, tmp_path))

@@ -1,4 +1,4 @@
-"""Applications that need one process: recognised by `adyton check` and at the start, and only those."""
+"""Applications that need one process: `adyton check` and the start recognise them, and no others."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ NEEDS_NOTHING = {
 
 
 def checked(folder: Path, text: str, *flags: str) -> str:
-    """Return what `adyton check` says about an application, which must be good."""
+    """Return what `adyton check` says about an application, which must pass the check."""
     path = folder / "shop.py"
     path.write_text(text)
     done = run("check", f"{path}:application", "--interface", "wsgi", *flags, cwd=folder)
@@ -114,7 +114,7 @@ def checked(folder: Path, text: str, *flags: str) -> str:
 
 @pytest.mark.parametrize("name", NEEDS_ONE)
 def test_needs_one(tmp_path: Path, name: str) -> None:
-    """`check` says what is in memory, and what to do; with one process there is nothing to say."""
+    """`check` says what is in memory, and what to do; with one process it says nothing of this."""
     text, reason = NEEDS_ONE[name]
     said = checked(tmp_path, text, "--processes", "3")
 
@@ -133,7 +133,7 @@ def test_how_many(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NEEDS_NOTHING)
 def test_needs_nothing(tmp_path: Path, name: str) -> None:
-    """State that all workers find is no reason to warn."""
+    """State that all workers share is no reason to warn."""
     assert "memory" not in checked(tmp_path, NEEDS_NOTHING[name], "--processes", "3")
 
 
@@ -167,7 +167,7 @@ def test_locked(serve: Servers, tmp_path: Path, name: str) -> None:
 
 
 def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
-    """A second worker warns if it finds an address taken at which the first listens."""
+    """A second worker warns if it cannot listen at an address because the first worker listens there."""
     path = tmp_path / "shop.py"
     path.write_text(
         f"import socket\nlistener = socket.create_server(('127.0.0.1', {port}))\n"

@@ -1,4 +1,4 @@
-"""Asks two servers the same, and compares their answers part by part: the status, each field, the body."""
+"""Sends two servers the same requests, and compares their answers: the status, each field, the body."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ NOT_COMPARED = {
 OF_NOW = frozenset({"expires", "last-modified"})
 """Fields in which scripts say the time of their answer, or a time that they count from it."""
 APART_S = 3600
-"""Longest time between two answers in seconds: more than a busy machine needs, at most a time zone."""
+"""Longest time between two answers in seconds: more than a busy machine needs, at most an hour's time
+zone."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A request, and what of its two answers is meant to be different."""
+    """A request, and the parts of its two answers that are meant to be different."""
 
     target: str
     method: str = "GET"
@@ -43,12 +44,12 @@ class Ask:
     host: str = HOST
     version: str = "1.1"
     length: int | None = None
-    """The length that the script itself says, which ours keeps, and Apache does not (CVE-2024-24795)."""
+    """The length that the script itself says: our server keeps it, and Apache drops it (CVE-2024-24795)."""
     differ: Mapping[str, str] = field(default_factory=dict)
     """The parts of the answers that are different (`status`, `body`, or a field), and why."""
 
     def response(self, address: Address) -> Response:
-        """Send it over a connection of its own."""
+        """Send the request over a connection of its own."""
         fields = [("Host", self.host), *self.fields]
         data = request(self.target, method=self.method, fields=fields, body=self.body, version=self.version)
         with Connection(address, lint_answers=False) as connection:
@@ -57,7 +58,7 @@ class Ask:
         return response
 
     def compare(self, theirs: Address, ours: Address) -> str:
-        """Send it to both; tell what is different and should not be, or what is the same by now."""
+        """Send it to both; return unexpected differences, and expected ones that are missing."""
         try:
             answers = self.response(theirs), self.response(ours)
         except AssertionError as error:
@@ -80,14 +81,14 @@ class Ask:
 
 
 def parts(response: Response) -> dict[str, object]:
-    """Return what has to be the same of two answers."""
+    """Return the parts of an answer that have to be the same in both."""
     names = {name.lower() for name, _ in response.fields} - NOT_COMPARED.keys()
     fields = {name: response.values(name) for name in names}
     return {"status": f"{response.status} {response.reason}", "body": response.body, **fields}
 
 
 def is_same(name: str, one: object, other: object) -> bool:
-    """Tell whether two answers have the same part; of times, whether both are of now, or of the same hour."""
+    """Tell whether a part is the same in two answers; times may be up to an hour apart."""
     if one == other:
         return True
     if name not in OF_NOW or not isinstance(one, list) or not isinstance(other, list):
@@ -104,7 +105,7 @@ def when(value: str) -> float:
 
 
 def compare(asks: Iterable[Ask], theirs: Address, ours: Address) -> None:
-    """Send all to both, in their order: what one of them leaves behind, the next ones find."""
+    """Send all requests to both in order: a later request finds what an earlier one has left behind."""
     complaints = [said for ask in asks if (said := ask.compare(theirs, ours))]
 
     assert not complaints, "\n".join(complaints)
@@ -116,7 +117,7 @@ BOUNDARY = "----of-a-test-7MA4YWxk"
 def multipart(
     texts: Mapping[str, str], files: Mapping[str, tuple[str, str, bytes]]
 ) -> tuple[tuple[str, str], bytes]:
-    """Return the field and the body of a form with uploads: each a file's name, its type and its content."""
+    """Return the field and the body of a form with uploads: for each the file's name, type and content."""
     parts = [
         f'Content-Disposition: form-data; name="{name}"\r\n\r\n{text}'.encode()
         for name, text in texts.items()

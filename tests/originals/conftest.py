@@ -1,4 +1,4 @@
-"""Starts the servers whose configurations are imported, and asks them and ours the same."""
+"""Starts the servers whose configurations are imported, and sends them and our server the same requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 USER = "www-data"
-"""User that Apache runs as, if root starts it: it refuses to be root."""
+"""User that Apache runs as if root starts it, because Apache refuses to run as root."""
 
 APPLICATION = '''
 """An application that says which it is, and what it was asked."""
@@ -85,10 +85,10 @@ def folder() -> Iterator[Path]:
 
 
 class Original:
-    """A server that runs while it is entered."""
+    """A server that runs until its `with` block ends."""
 
     def __init__(self, command: list[str], port: int, env: dict[str, str] | None = None) -> None:
-        """Start it, and wait until it listens."""
+        """Start the server."""
         self.address = ("127.0.0.1", port)
         self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the server
         self.process: Popen[str] = subprocess.Popen(
@@ -163,7 +163,7 @@ def uwsgi(folder: Path, file: Path, port: int) -> Original:
 
 
 def program(name: str) -> str:
-    """Find a program, also where those of the system's owner are."""
+    """Find a program, also in the folder of the administrator's programs."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     assert found, f"{name} is not installed: python3 tests/gate/setup.py debian"
     return found
@@ -180,7 +180,7 @@ class Answer(NamedTuple):
 
 
 def answer(response: http.client.HTTPResponse, port: int) -> Answer:
-    """Take from a response what does not depend on who has written it."""
+    """Take from a response the parts that do not depend on the server."""
     location = response.getheader("Location", "")
     here = re.compile(rf"^http://[^/]*:{port}(?=/|$)|^http://(127\.0\.0\.1|shop\.example)(:\d+)?(?=/)")
     body, is_page = response.read(), response.status == http.HTTPStatus.OK
@@ -211,7 +211,7 @@ class Ask(NamedTuple):
     is_list: bool = False
     """Whether the response is the list of a folder: each server has its own form."""
     differ: tuple[int, int] | None = None
-    """Statuses that differ on purpose: that of the other server, and ours."""
+    """Statuses that differ on purpose: the other server's, and ours."""
 
     def answer(self, address: tuple[str, int]) -> Answer:
         """Send it."""
@@ -231,7 +231,7 @@ class Ask(NamedTuple):
         return found._replace(body=b"") if self.is_list else found
 
     def compare(self, theirs: tuple[str, int], ours: tuple[str, int]) -> str:
-        """Send it to both; tell what is different and should not be."""
+        """Send it to both; return the differences that are not expected."""
         answers = [self.answer(theirs), self.answer(ours)]
         if self.differ is not None:
             is_right = self.differ == (answers[0].status, answers[1].status)
@@ -241,7 +241,7 @@ class Ask(NamedTuple):
 
 
 def imported(serve: Servers, folder: Path, file: Path, app: str = "") -> tuple[str, int]:
-    """Import and serve a configuration, with `app` in the place of a gateway; return where."""
+    """Import and serve a configuration, with `app` in the place of a gateway; return the server's address."""
     made = run("import", str(file), "--output", "site.toml", cwd=folder)
     assert 0 == made.returncode, made.stderr
     # Our server runs as the user who runs the tests.
@@ -255,5 +255,5 @@ def imported(serve: Servers, folder: Path, file: Path, app: str = "") -> tuple[s
     processes = [word for number in PROCESSES.findall(text) for word in ("--processes", number)]
     checked = run("check", "site.toml", *processes, cwd=folder)
     assert 0 == checked.returncode, checked.stderr
-    # The tests look for the banner there, not in an error log that the file names.
+    # The tests look for the banner on standard error, not in an error log that the file names.
     return "127.0.0.1", serve("site.toml", "--error-log", "-", *processes, cwd=folder).port

@@ -1,4 +1,4 @@
-"""Serves the same CGI programs by Apache, by nginx with fcgiwrap, and by ours."""
+"""Serves the same CGI programs by Apache, by nginx with fcgiwrap, and by our server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROGRAMS = Path(__file__).with_name("programs")
 
 STEADY = {"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
-"""Variables with which Perl has one order of keys, and so makes equal pages."""
+"""Variables that fix Perl's order of keys, so that pages are equal."""
 
 APACHE = """
 ServerRoot /usr/lib/apache2
@@ -99,7 +99,7 @@ class Programs:
     ours: Mapping[str, str] = field(default_factory=dict)
     """Variables that Apache sets by itself, for our server."""
     data: str = ""
-    """The variable with the folder in which the programs keep what they are sent, of each server its own."""
+    """The variable with the folder for what the programs are sent; each server has a folder of its own."""
 
     def with_data(self, server: str) -> dict[str, str]:
         """Return all variables for the programs of a server."""
@@ -113,7 +113,7 @@ class Programs:
         return variables
 
     def on_apache(self, port: int) -> Original:
-        """Return Apache with them, not started."""
+        """Return Apache with these programs."""
         aliases = [f'ScriptAlias {path} "{folder}/"' for path, folder in self.paths.items()]
         variables = [f'SetEnv {name} "{value}"' for name, value in self.with_data("apache").items()]
         file = self.folder / "httpd.conf"
@@ -125,7 +125,7 @@ class Programs:
         return apache(self.folder, file, port)
 
     def on_ours(self, serve: Servers) -> Address:
-        """Start ours with them; return where."""
+        """Start our server with these programs; return its address."""
         text = f"[[sites]]\nroot = {json.dumps(str(self.folder / 'public'))}\n"
         variables = [*self.with_data("ours").items(), *self.ours.items()]
         text += f"cgi-environment = {json.dumps([f'{name}={value}' for name, value in variables])}\n"
@@ -147,7 +147,7 @@ def behind_nginx(folder: Path, port: int) -> Iterator[Address]:
     env = {**STEADY, "PATH": "/usr/bin:/bin", "OF_ITS_OWN": "1"}
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(place))
-        # nginx is another user, if root runs the tests.
+        # nginx runs as another user, if root runs the tests.
         place.chmod(0o777)
         listener.listen()
         process = subprocess.Popen([program("fcgiwrap")], stdin=listener, env=env, start_new_session=True)
@@ -160,10 +160,10 @@ def behind_nginx(folder: Path, port: int) -> Iterator[Address]:
 
 
 def ours_to_run(folder: Path) -> Path:
-    """Copy the programs of the tests, and what makes Python's forms, to where any user may run them."""
+    """Copy the tests' programs, and the modules for Python's forms, to where any user may run them."""
     copy = folder / "cgi-bin"
     shutil.copytree(PROGRAMS, copy)
-    # A script looks for the module `cgi` beside itself first; from 3.13 on Python has none of its own.
+    # A script looks for the module `cgi` beside itself first; from 3.13 on Python no longer has it.
     for name in ("cgi.py", "cgitb.py"):
         shutil.copy(Path(str(distribution("legacy-cgi").locate_file(name))), copy / name)
     return copy

@@ -1,4 +1,4 @@
-"""The environment of a CGI script, name by name, beside those by Apache and by nginx with fcgiwrap."""
+"""The environment of a CGI script, name by name, compared with Apache, and with nginx and fcgiwrap."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ ON_APACHE = [
 
 
 class Row(NamedTuple):
-    """A difference: what we say, what the others say, and why."""
+    """A difference: our value, the values of the others, and the reason."""
 
     name: str
     ours: str
@@ -207,7 +207,7 @@ ONLY = {
     ("apache", REDIRECTED): "local.cgi",
     ("nginx", "HTTP_HOST"): "SHOP.Example",
 }
-"""Variables that differ for some requests alone, and a word that these requests contain."""
+"""Variables that differ only for some requests, and a word that these requests contain."""
 
 GUIDE = Path(__file__).parents[2] / "docs/cgi.md"
 
@@ -216,7 +216,7 @@ MEASURED = {"REMOTE_PORT": "each connection has its own", "LD_LIBRARY_PATH": "th
 
 
 def told(ask: Ask, address: Address) -> dict[str, str]:
-    """Return what a script is told of a request, by names."""
+    """Return the variables that a script gets with a request, by their names."""
     assert not isinstance(address, str)
     response = ask.response(address)
     assert 200 == response.status, f"{ask}\n  {response}"
@@ -230,11 +230,11 @@ def told(ask: Ask, address: Address) -> dict[str, str]:
 
 
 Found = dict[tuple[str, str], list[str]]
-"""For each server and name, the requests for which it is different."""
+"""For each server and name, the requests for which the value differs from ours."""
 
 
 def differences(asks: Iterable[Ask], peers: Mapping[str, Address], ours: Address) -> Found:
-    """Ask all, and return what of the others' environments is not as ours."""
+    """Send all requests, and return the variables of the other servers that differ from ours."""
     found: Found = defaultdict(list)
     for ask in asks:
         mine = told(ask, ours)
@@ -248,7 +248,7 @@ def differences(asks: Iterable[Ask], peers: Mapping[str, Address], ours: Address
 
 
 def test_environment(serve: Servers, folder: Path, port: int) -> None:
-    """Every name has the same value by each server, but for those of the table; and each of these differs."""
+    """Every variable has the same value on each server, except those of the table, each of which differs."""
     scripts = ours_to_run(folder)
     shutil.copytree(scripts, folder / "staff")
     programs = Programs(folder, {"/cgi-bin/": scripts, "/staff/": folder / "staff"})

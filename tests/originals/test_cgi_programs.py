@@ -1,4 +1,4 @@
-"""Programs that many people run by CGI answer by ours as they do by Apache (mod_cgid, event)."""
+"""Programs that many people run by CGI answer on our server as they do on Apache (mod_cgid, event)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ITS_PAGE = {"body": OWN_PAGE, "content-type": "of that page"}
 
 
 def beside(serve: Servers, port: int, programs: Programs, asks: Iterable[Ask]) -> Address:
-    """Serve the programs by both, and ask both; return where ours is."""
+    """Serve the programs by both servers, and compare their answers; return the address of ours."""
     ours = programs.on_ours(serve)
     with programs.on_apache(port) as original:
         compare(asks, original.address, ours)
@@ -91,7 +91,7 @@ ON_FORM = [
 def test_forms_of_perl(serve: Servers, folder: Path, port: int) -> None:
     """Forms, uploads, cookies, redirects, downloads and errors of CGI.pm are like Apache's."""
     (folder / "public/page.txt").write_text("a page\n", encoding="utf-8")
-    # The page of CGI::Carp names whom to write to.
+    # The page of CGI::Carp has the administrator's address.
     admin = {"SERVER_ADMIN": "webmaster@shop.example"}
     programs = Programs(folder, {"/cgi-bin/": ours_to_run(folder)}, ours=admin)
     ours = beside(serve, port, programs, ON_FORM)
@@ -190,7 +190,7 @@ def test_python(serve: Servers, folder: Path, port: int) -> None:
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git, with all that goes into its objects always the same."""
+    """Run git in such a way that its objects are always the same."""
     who = {"NAME": "Ann", "EMAIL": "ann@shop.example", "DATE": "2020-05-04T03:02:01Z"}
     env = {f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in who.items()}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
@@ -263,7 +263,7 @@ use Time::Piece;
 sub str2time { Time::Piece->strptime($_[0], '%a, %d %b %Y %H:%M:%S GMT')->epoch }
 1;
 """
-"""Replacement of a module that need not be installed, without which gitweb answers no condition."""
+"""Replacement of a module that may not be installed; without it gitweb ignores conditions."""
 
 
 def test_gitweb(serve: Servers, folder: Path, port: int) -> None:

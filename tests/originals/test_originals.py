@@ -78,7 +78,7 @@ FILES = [
 
 
 def of_users(path: str, file: str) -> list[Ask]:
-    """Return requests for a protected folder, of nobody, of users, and of one who guesses."""
+    """Return requests for a protected folder: without a user, of two users, and with a wrong password."""
     return [Ask(f"{path}{file}", user=user) for user in ("", ANN, BOB, WRONG)]
 
 
@@ -111,12 +111,12 @@ def compare(
     port: int,
     app: str = "",
 ) -> None:
-    """Start the original and the imported one, and ask both."""
+    """Start the original and the imported server, and compare their answers."""
     name, text = configuration
     file, other = folder / name, folder / "imported" / name
     other.parent.mkdir()
     user = f"User {USER}\nGroup {USER}" if os.geteuid() == 0 else ""
-    # Of nginx, a file without one is not imported.
+    # An `nginx.conf` without a user is not imported.
     users = ("", f"user {USER};") if start is nginx else (user, "")
     file.write_text(text.format(folder=folder, port=port, user=users[0]), encoding="utf-8")
     other.write_text(text.format(folder=folder, port=0, user=users[1]), encoding="utf-8")
@@ -132,7 +132,7 @@ def compare_files(
     port: int,
     app: str = "",
 ) -> None:
-    """Start the first file's server, and what the second one becomes, and ask both."""
+    """Start the first file's server, import and serve the second file, and compare the answers."""
     address = imported(serve, folder, files[1], app)
     with start(folder, files[0], port) as original:
         different = [said for ask in asks if (said := ask.compare(original.address, address))]
@@ -141,7 +141,7 @@ def compare_files(
 
 
 def test_nginx(serve: Servers, folder: Path, port: int) -> None:
-    """Files, folders, passwords, redirects, hosts."""
+    """An imported file answers like nginx: files, folders, passwords, redirects, hosts."""
     compare(nginx, serve, folder, ("nginx.conf", NGINX), ON_NGINX, port)
 
 
@@ -178,7 +178,7 @@ ON_PROXIED = [
 
 
 def test_nginx_proxied(serve: Servers, folder: Path, port: int) -> None:
-    """Addresses that a proxy says, and pages for errors."""
+    """An imported file believes a proxy about addresses, and sends error pages, like nginx."""
     compare(nginx, serve, folder, ("nginx.conf", PROXIED), ON_PROXIED, port)
 
 
@@ -230,7 +230,7 @@ ON_IN_FRONT = [
 
 
 def test_nginx_in_front(serve: Servers, folder: Path, port: int) -> None:
-    """An application behind nginx, with files beside it: here the application is in the server."""
+    """An application behind nginx, with files beside it, answers alike when our server runs it."""
     (folder / "media/sub").mkdir(parents=True)
     (folder / "media/photo.txt").write_text("photo\n", encoding="utf-8")
     (folder / "media/sub/index.html").write_text("<p>Photos", encoding="utf-8")
@@ -354,7 +354,7 @@ ON_APACHE = [
     Ask("/moved"),
     Ask("/moved?a=b"),
     Ask("/away"),
-    # Apache's has two slashes in front of the rest.
+    # The target of Apache has two slashes in front of the rest.
     Ask("/away/a/b?c", differ=(301, 301)),
     Ask("/further/a"),
     Ask("/gone"),
@@ -374,7 +374,7 @@ ON_APACHE = [
 
 
 def test_apache(serve: Servers, folder: Path, port: int) -> None:
-    """Files, folders, passwords, who may come in old and new words, redirects."""
+    """An imported file answers like Apache: files, passwords, access rules in both forms, redirects."""
     compare(apache, serve, folder, ("httpd.conf", MODULES + APACHE), ON_APACHE, port)
 
 
@@ -442,7 +442,7 @@ ON_MORE_APACHE = [
 
 
 def test_apache_patterns(serve: Servers, folder: Path, port: int) -> None:
-    """Patterns, programs, pages for errors, and addresses that a proxy says."""
+    """An imported file answers like Apache: patterns, programs, error pages, addresses from a proxy."""
     (folder / "programs").mkdir()
     for name in ("program.cgi", "other.cgi"):
         (folder / "programs" / name).write_text(PROGRAM, encoding="utf-8")
@@ -489,12 +489,12 @@ ON_MOD_WSGI = [
 
 
 def test_mod_wsgi(serve: Servers, folder: Path, port: int) -> None:
-    """Applications at the root and beneath a path, files beside them, a part of one with passwords."""
+    """Applications at the root and beneath a path answer as by mod_wsgi, with files and passwords."""
     compare(apache, serve, folder, ("httpd.conf", MODULES + MOD_WSGI), ON_MOD_WSGI, port)
 
 
 def set_up(folder: Path, port: int, *options: str) -> tuple[Path, Path]:
-    """Have `mod_wsgi-express` write its files; return its configuration, and that for the port of ours."""
+    """Have `mod_wsgi-express` write its files; return its configuration, and a copy for our port."""
     root, ours = folder / "express", folder / "imported" / "express"
     who = ["--user", USER, "--group", USER] if os.geteuid() == 0 else []
     words = ["setup-server", "--host", "127.0.0.1", "--port", str(port), "--server-root", str(root)]
@@ -503,7 +503,7 @@ def set_up(folder: Path, port: int, *options: str) -> tuple[Path, Path]:
     made = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert 0 == made.returncode, made.stdout + made.stderr
     for place in (root, *root.iterdir()):
-        # Whoever runs the tests, Apache writes there as somebody else.
+        # Apache writes there, and it may run as another user than the tests.
         place.chmod(0o777 if place.is_dir() else place.stat().st_mode | 0o444)
     shutil.copytree(root, ours)
     file = ours / "httpd.conf"
@@ -565,13 +565,13 @@ ON_EXPRESS = [
 def test_mod_wsgi_express(
     serve: Servers, folder: Path, port: int, options: list[str], asks: list[Ask]
 ) -> None:
-    """The files of `mod_wsgi-express setup-server`, with the conditions that its program starts it with."""
+    """Imported files of `mod_wsgi-express setup-server` answer like the server that they start."""
     files = set_up(folder, port, *options, "shop/wsgi.py")
     compare_files(express, serve, folder, files, asks, port)
 
 
 def test_mod_wsgi_express_module(serve: Servers, folder: Path, port: int) -> None:
-    """An application by the name of its module, and of itself in it."""
+    """An application that is given by its module and its name in the module answers alike."""
     options = ["--application-type", "module", "--callable-object", "app", "wsgi"]
     asks = [Ask("/"), Ask("/a/b?c=d"), Ask("/a", "POST", body=b"1=2")]
     compare_files(express, serve, folder, set_up(folder, port, *options), asks, port)
@@ -603,12 +603,12 @@ ON_UWSGI = [
 
 
 def test_uwsgi(serve: Servers, folder: Path, port: int) -> None:
-    """Applications at two paths, files beside them."""
+    """Applications at two paths, and files beside them, answer as by uWSGI."""
     compare(uwsgi, serve, folder, ("uwsgi.ini", UWSGI), ON_UWSGI, port)
 
 
 def debian(folder: Path, name: str, port: int, changes: dict[str, str]) -> tuple[Path, Path]:
-    """Copy the configuration that a package has installed twice, at the port of one of both."""
+    """Copy a package's installed configuration twice: once at `port`, and once at port 0 for our server."""
     copies = []
     for copy, number in [(folder / name, port), (folder / "imported" / name, 0)]:
         shutil.copytree(f"/etc/{name}", copy)
@@ -624,7 +624,7 @@ def debian(folder: Path, name: str, port: int, changes: dict[str, str]) -> tuple
 
 
 def without_user(file: Path) -> None:
-    """Take out as whom a server answers: ours is who runs the tests."""
+    """Remove the user and group of a server: our server runs as the user who runs the tests."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(("User ", "Group "))]
     file.write_text("".join(kept), encoding="utf-8")
@@ -652,7 +652,7 @@ OF_APACHE = {
 
 
 def as_installed(copy: Path) -> None:
-    """Enable what Debian's Apache has enabled by itself, and nothing that other packages have."""
+    """Enable what Debian's Apache has enabled by itself, and nothing that other packages have enabled."""
     for kind, names in OF_APACHE.items():
         shutil.rmtree(copy / f"{kind}-enabled")
         (copy / f"{kind}-enabled").mkdir()
@@ -662,7 +662,7 @@ def as_installed(copy: Path) -> None:
 
 
 def test_debian_apache(serve: Servers, folder: Path, port: int) -> None:
-    """The configuration that Debian's Apache is installed with."""
+    """The configuration that Debian's Apache is installed with answers alike when it is imported."""
     theirs, ours = debian(
         folder,
         "apache2",
@@ -692,7 +692,7 @@ def test_debian_apache(serve: Servers, folder: Path, port: int) -> None:
 
 
 def test_debian_nginx(serve: Servers, folder: Path, port: int) -> None:
-    """The configuration that Debian's nginx is installed with."""
+    """The configuration that Debian's nginx is installed with answers alike when it is imported."""
     theirs, ours = debian(
         folder,
         "nginx",

@@ -270,7 +270,7 @@ SPELLINGS = [
 """Spellings of rules: each holds, or closes the folder."""
 
 MISPLACED = [
-    ht(f"misplaced-{number}", text, 500, log="this belongs in the server's own file")
+    ht(f"misplaced-{number}", text, 500, log="this directive belongs in the server's own file")
     for number, text in enumerate(
         [
             "DocumentRoot /\n",

@@ -223,7 +223,7 @@ server {{
     made = run("import", "etc/nginx.conf", "--output", "site.toml", cwd=project)
     lost = (
         "restriction lost: etc/nginx.conf:6: auth_request /who: "
-        'users come from files of htpasswd here, and nobody else is asked; write auth = "basic:FILE" there'
+        'here users come only from files of htpasswd; write auth = "basic:FILE" in the route'
     )
     assert (1, "") == (made.returncode, made.stdout)
     assert lost in made.stderr
@@ -283,7 +283,7 @@ def test_folders_without_end(project: Path) -> None:
 
     assert 1 == made.returncode
     assert "restriction lost: etc/httpd.conf:1: AllowOverride for /" in made.stderr
-    assert ": files that folders have for themselves cannot be looked for\n" in made.stderr
+    assert ": the folders' own files, such as .htaccess, cannot be searched for\n" in made.stderr
 
 
 PAGES = [

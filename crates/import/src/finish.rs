@@ -1,5 +1,5 @@
-//! The last look: every key is read by the row that will read it, and a value that the row does not take is lost, and
-//! told.
+//! Checks the draft in the end: each key is read by its settings row, and a value that the row does not take is
+//! reported as lost.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,21 +8,20 @@ use adyton_cli::{Scope, takes};
 use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
 use crate::rules::inner;
 
-/// Makes the draft right as a file of sites.
+/// Makes the draft a valid file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     let losses = &mut draft.losses;
     if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
         draft.server.0.retain(|key| key.name != "group");
         let what = format!("group = {}", group.value.texts().concat());
-        let why = "a group goes with a user".to_owned();
+        let why = "a group needs a user beside it".to_owned();
         losses.push(Loss { place: group.place, what: shown(&what), why, opens: false });
     }
     let user = draft.server.get("user").or(draft.server.get("group")).cloned();
     check(&mut draft.server, Scope::Server, losses);
     if let Some(key) = user.filter(|key| !draft.server.has(key.name)) {
         let what = format!("{} = {}", key.name, key.value.texts().concat());
-        let why =
-            "this is not the name of a user, and without one the workers run as whoever starts the server";
+        let why = "this names no user, and without a user the workers run as whoever starts the server";
         draft.refuse_all(&key.place, &what, why);
     }
     unnamed(draft);
@@ -48,8 +47,8 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     }
 }
 
-/// Refuses names that cannot be written in `hosts`, because the first site would answer them. If they are not the first
-/// site's, a site in front of all refuses every name that no site has.
+/// Refuses names that cannot be written in `hosts`, because the first site would answer them. If such names belong to
+/// another site than the first, a site in front of all refuses every name that no site has.
 fn unnamed(draft: &mut Draft) {
     for site in &mut draft.sites {
         let place = site.place.clone().unwrap_or_else(|| Place { file: "".into(), line: 0 });
@@ -63,7 +62,7 @@ fn unnamed(draft: &mut Draft) {
         draft.lose(
             &place,
             &what,
-            "names are names, or *.example.org; what no site has as its name is this one's",
+            "a host is a name, or *.example.org; this site also answers requests whose host no site names",
         );
     }
     if others.is_empty() {
@@ -71,7 +70,7 @@ fn unnamed(draft: &mut Draft) {
     }
     let mut front = Site::default();
     for (place, what) in others {
-        let why = "names are names, or *.example.org, and the first site would answer this one";
+        let why = "a host is a name, or *.example.org, so the first site would answer requests for this host";
         draft.refuse_site(&mut front, &place, &what, why);
         if front.place.is_none() {
             let mut route = Route::new("/", &place);
@@ -86,11 +85,11 @@ fn unnamed(draft: &mut Draft) {
     }
 }
 
-/// Removes keys that their rows do not take; returns whether there were none.
+/// Removes keys that their rows do not take; returns whether all keys were kept.
 fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     let before = keys.0.len();
     keys.0.retain(|key| {
-        // `try` counts as a whole list, and is always the same.
+        // `try` is valid only as a whole list, and importers always write the same list.
         if key.name == "try" {
             return true;
         }
@@ -105,8 +104,8 @@ fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     keys.0.len() == before
 }
 
-/// Whether a route can be written. If it cannot, and denied some clients, `lost` gets the reason for the whole site to
-/// refuse.
+/// Whether a route can be written. If it cannot, and denied some clients, `lost` gets the reason why the whole site has
+/// to refuse.
 fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -> bool {
     let Some(place) = route.place.clone() else { return false };
     let restricted = route.is_restricted();
@@ -136,12 +135,12 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
     !route.paths.is_empty()
 }
 
-/// Removes routes that are never reached, behind one that takes every request for the path. If one of them denied some
-/// clients, the site refuses.
+/// Removes routes that are never reached, because an earlier route takes every request for their path. If a removed
+/// route denied some clients, the site refuses.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
     // Paths of a route that refuses now: later routes are not reached, and that is reported already.
     let mut refusing: HashSet<String> = HashSet::new();
-    // The paths that are answered, and whether with a refusal.
+    // The paths that earlier routes answer, and whether each is answered with a refusal.
     let mut taken: HashMap<String, bool> = HashMap::new();
     let mut lost = Vec::new();
     let site_refuses = !site.refused.is_empty();
@@ -154,7 +153,7 @@ fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
             if let (Some(refuses), Some(place)) = (earlier, &place) {
                 let opens = keeps_out && !refuses;
                 let what = format!("path {}", shown(path));
-                let why = "the site has a route for this path already, which comes first".to_owned();
+                let why = "an earlier route of the site answers this path".to_owned();
                 if opens {
                     lost.push(format!("{place}: {what}"));
                 }
@@ -203,7 +202,7 @@ fn check_hosts(draft: &mut Draft, file: &Place) {
         if !is_kept {
             note(
                 "site".to_owned(),
-                "it has no name of its own, and what no site has as its name is for the first one",
+                "this site has no name, and requests whose host no site names go to the first site",
             );
         }
         number += 1;

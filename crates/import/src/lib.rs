@@ -1,4 +1,4 @@
-//! Configurations of other servers in, a file of sites out: text to text, with a list of the losses.
+//! Turns configurations of other servers into a file of sites: text to text, with a list of the losses.
 //!
 //! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that it
 //! comes from. `finish.rs` validates each key with the settings row that will parse it, so the result is a valid file
@@ -102,14 +102,14 @@ pub struct Import {
 }
 
 impl Import {
-    /// Whether a restriction was lost, so that somebody has to accept it.
+    /// Whether a restriction was lost, so that somebody has to accept the loss.
     pub fn opens(&self) -> bool {
         self.losses.iter().any(|loss| loss.opens)
     }
 }
 
-/// Makes a file of sites. `name` is the file of `text`, and `include` finds the files that it includes, by pattern,
-/// relative to the folder of the first one.
+/// Makes a file of sites. `name` is the name of the file with this `text`, and `include` finds included files by
+/// pattern, relative to the folder of this file.
 ///
 /// # Errors
 ///
@@ -123,8 +123,8 @@ pub fn import(
     make(kind, name, text, include, None).map(|(import, _)| import)
 }
 
-/// Reads the `.htaccess` of a folder. Its lines about pages for errors, about index files, and, if `takes_handlers`,
-/// about files that are run, are returned apart, and are not in the file of sites.
+/// Reads the `.htaccess` of a folder. Lines about error pages, about index files and, if `takes_handlers`, about files
+/// that are run are returned separately, and are not in the file of sites.
 ///
 /// # Errors
 ///

@@ -185,7 +185,7 @@ const ACTIONS: [&str; 12] = [
     "content-type",
 ];
 
-/// Actions that are a folder, whose files the routes for ends of names are about, too.
+/// Actions that answer from a folder; routes for ends of names concern the files of these folders, too.
 const FOLDERS: [&str; 3] = ["files", "scripts", "cgi"];
 
 impl Route {
@@ -266,14 +266,14 @@ pub(crate) struct Draft {
     pub(crate) losses: Vec<Loss>,
     /// Lost restrictions, because of which all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// The lines of a folder's file that the caller wants apart, if it wants any.
+    /// The lines of a folder's file that the caller wants separately, if it wants any.
     pub(crate) folder: Option<FolderLines>,
     /// Losses as they are reported, so that each is reported once.
     told: HashSet<String>,
 }
 
 impl Draft {
-    /// Notes a loss that denied nobody.
+    /// Notes the loss of a directive that denied nobody.
     pub(crate) fn lose(&mut self, place: &Place, what: &str, why: &str) {
         self.note(place, what, why, false);
     }
@@ -329,7 +329,7 @@ impl Draft {
     }
 }
 
-/// Whether the name of a file has this extension, in small letters: in others it is another one.
+/// Whether the name of a file has this extension, in small letters; the extension in capitals is another one.
 pub(crate) fn has_end(name: &str, wanted: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == wanted)
 }

@@ -101,7 +101,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// Writes a table, or a list if a name is there twice: keys of a table differ.
+/// Writes a table, or a list if a name is there twice: a table cannot have a key twice.
 fn written_pairs(pairs: &[(String, String)]) -> String {
     let is_twice = |at: usize| pairs[..at].iter().any(|(name, _)| *name == pairs[at].0);
     if (0..pairs.len()).any(is_twice) {

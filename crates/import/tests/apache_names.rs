@@ -126,14 +126,14 @@ fn directives_that_are_carried_over() {
     let cases = [
         ("MaxClients 50", "connections-max = 50"),
         ("AccessFileName .acl .htaccess", "htaccess-names = [\".acl\", \".htaccess\"]"),
-        ("AccessFileName acl .htaccess", "files of folders have names with a dot in front here"),
+        ("AccessFileName acl .htaccess", "here the names of such files must begin with a dot"),
         ("GracefulShutdownTimeout 5", "graceful-timeout = \"5s\""),
         ("WSGIPythonPath /srv/a:/srv/b", "python-path = [\"/srv/a\", \"/srv/b\"]"),
         (
             "WSGITrustedProxies 10.0.0.0/8 ::1\nWSGITrustedProxyHeaders X-Forwarded-For",
             "trusted-proxies = [\"10.0.0.0/8\", \"::1\"]  # httpd.conf:2\ntrusted-fields = [\"X-Forwarded-For\"]",
         ),
-        ("WSGITrustedProxies 10.0.0.0/8", "nothing that they say is believed"),
+        ("WSGITrustedProxies 10.0.0.0/8", "believes nothing that these proxies say"),
         ("WSGIScriptAlias /a /srv/a.wsgi callable-object=app", "app = \"/srv/a.wsgi:app\""),
         (
             "WSGIScriptAlias /a /srv/a.wsgi\n<Directory /srv>\nWSGICallableObject app\n</Directory>",
@@ -212,24 +212,30 @@ fn pages_for_errors() {
         ("<VirtualHost *>\nErrorDocument 404 /errors/404.html\n</VirtualHost>", kept),
         ("ErrorDocument 404 /errors/none.html", "page 404: there is no file /srv/a/errors/none.html"),
         ("ErrorDocument 404 default", "files = "),
-        ("ErrorDocument 404 \"Not here\"", "a text of your own is in a file"),
-        ("ErrorDocument 404 https://a.example/", "an error is not a redirect"),
+        ("ErrorDocument 404 \"Not here\"", "put the text into a file"),
+        ("ErrorDocument 404 https://a.example/", "an error cannot be answered with a redirect"),
         ("ErrorDocument 200 /errors/404.html", "pages are for statuses from 400 on"),
-        ("ErrorDocument 404 /errors/404.php", "a page is a file that is sent as it is"),
+        ("ErrorDocument 404 /errors/404.php", "an error page must be a file that is sent as it is"),
         (
             "AddHandler server-parsed .html\nErrorDocument 404 /errors/404.html",
-            "a page is a file that is sent as it is",
+            "an error page must be a file that is sent as it is",
         ),
-        ("WSGIScriptAlias /app /srv/a.wsgi\nErrorDocument 404 /app/404.html", "a page is a file; write"),
+        (
+            "WSGIScriptAlias /app /srv/a.wsgi\nErrorDocument 404 /app/404.html",
+            "an error page must be a file; write",
+        ),
         (
             "<Location /errors>\nRequire all denied\n</Location>\nErrorDocument 404 /errors/404.html",
-            "not everybody may have that page",
+            "some clients are denied that page",
         ),
         (
             "<Files 404.html>\nRequire all denied\n</Files>\nErrorDocument 404 /errors/404.html",
-            "not everybody may have that page",
+            "some clients are denied that page",
         ),
-        ("<Location /x>\nErrorDocument 404 /x.html\n</Location>", "a page of one folder or path alone"),
+        (
+            "<Location /x>\nErrorDocument 404 /x.html\n</Location>",
+            "one folder or path cannot have an error page",
+        ),
         ("WSGIScriptAlias /app /srv/a.wsgi\nWSGIErrorOverride On", "intercept-errors = true"),
     ];
     assert!(!imported("ErrorDocument 404 /errors/none.html").text.contains("static-404"));
@@ -241,7 +247,7 @@ fn pages_for_errors() {
     }
 }
 
-/// Patterns that stand for paths are these paths; others are told, and refuse as before.
+/// A pattern that stands for a few paths becomes these paths; any other pattern is reported, and refuses as before.
 #[test]
 fn patterns() {
     let cases = [
@@ -250,7 +256,7 @@ fn patterns() {
             "AliasMatch ^/robots\\.txt$ /srv/static/robots.txt",
             "path = \"/robots.txt\"  # httpd.conf:2\nfiles = \"/srv/static\"",
         ),
-        ("AliasMatch ^/a/([^/]+)/(.*)$ /srv/$1/$2", "a pattern stands for all beneath a path"),
+        ("AliasMatch ^/a/([^/]+)/(.*)$ /srv/$1/$2", "a pattern has to stand for all paths beneath one path"),
         ("ScriptAliasMatch ^/cgi(/.*)?$ /usr/lib/cgi-bin$1", "cgi = \"/usr/lib/cgi-bin\""),
         (
             "WSGIScriptAliasMatch ^/(shop|blog) /srv/$1.wsgi",
@@ -258,7 +264,7 @@ fn patterns() {
         ),
         (
             "WSGIScriptAliasMatch ^/(shop|blog)/(.*)$ /srv/$1.wsgi/$2",
-            "a pattern stands for all beneath a path",
+            "a pattern has to stand for all paths beneath one path",
         ),
         (
             "RedirectMatch 301 ^/(a|b)/(.*)$ /new/$1/$2",
@@ -350,7 +356,8 @@ const ARGUMENTS: [(&str, &str); 51] = [
     ("WSGIAuthUserScript", "/srv/auth.wsgi"),
 ];
 
-/// Returns the effect of a text beside another one: keys, losses, or nothing, because Adyton always does so.
+/// Returns the effect of `text` compared with `before`: keys, losses, or nothing, because Adyton always does what it
+/// says.
 fn outcome(before: &str, text: &str) -> String {
     let lines = |made: &Import| -> Vec<String> {
         let lines = made.text.lines().map(|line| line.split("  #").next().unwrap_or_default().to_owned());

@@ -1,4 +1,4 @@
-//! `nginx.conf` in, exact files of sites out, and exact sentences about files that are none.
+//! `nginx.conf` in, exact files of sites out, and exact messages about files with mistakes.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -21,7 +21,7 @@ fn mistakes() {
         ("server {\n}\n}", "x.conf:3: there is no { for this }"),
         ("include a.conf;", "a.conf:1: a } is missing"),
         ("include b.conf;", "b.conf:1: this file includes itself"),
-        ("\ninclude c.conf;", "x.conf:2: c.conf: there is no such file; what it restricts would be lost"),
+        ("\ninclude c.conf;", "x.conf:2: c.conf: there is no such file; restrictions in it would be lost"),
     ];
     for (text, expected) in cases {
         let found = with_files(Kind::Nginx, "x.conf", text, &files).map(|made| made.text);
@@ -106,15 +106,15 @@ fn pages_for_errors() {
             "404 = \"/srv/errors/404.html\"",
         ),
         ("error_page 404 /none.html;", "page 404: there is no file /srv/none.html"),
-        ("error_page 404 =200 /404.html;", "a page for an error has its status"),
-        ("error_page 404 @other;", "a page for an error has its status"),
-        ("error_page 404 /404.php;", "a page is a file that is sent as it is"),
-        ("error_page 404 /e/404.html; location /e/ { deny all; }", "a page is a file; write"),
+        ("error_page 404 =200 /404.html;", "an error page is a file for a status"),
+        ("error_page 404 @other;", "an error page is a file for a status"),
+        ("error_page 404 /404.php;", "an error page must be a file that is sent as it is"),
+        ("error_page 404 /e/404.html; location /e/ { deny all; }", "an error page must be a file; write"),
         (
             "error_page 404 /e/404.html; location /e/ { allow 10.0.0.1; deny all; }",
-            "not everybody may have that page",
+            "some clients are denied that page",
         ),
-        ("location /e/ { error_page 404 /404.html; }", "pages are said of a site"),
+        ("location /e/ { error_page 404 /404.html; }", "error pages are a key of a site"),
     ];
     for (text, expected) in cases {
         let made = made(&format!("server {{ root /srv; {text} }}"));

@@ -172,7 +172,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("ScriptAliasMatch ^/([a-z]+)\\.cgi$ /srv/$1.cgi", 2, "/.lost/"),
     ]);
     kept(&[
-        // The server itself asks the routes of these pages.
+        // For these pages, the server itself applies the rules of their routes.
         (
             "<Directory /srv/a>\nFallbackResource /none/index.html\n</Directory>\n<Location /none>\nRequire all denied\n</Location>",
             "path = \"/none/\"",
@@ -181,7 +181,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("RewriteRule ^ - [E=A:b]", "files = "),
         (
             "RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^(.*)$ /app.wsgi/$1 [QSA,PT,L]",
-            "what no file is there for",
+            "a path without a file is answered 404",
         ),
         ("RewriteRule ^/a$ /b [R=301]", "files = "),
         ("AliasMatch ^/a/([a-z]+)/(.*)$ /srv/$1/$2", "files = "),
@@ -204,10 +204,10 @@ fn ways_to_tls_that_are_lost() {
     ]);
     let tls = "Listen 80\nListen 443\n<VirtualHost *:443>\nServerName a.example\nDocumentRoot /srv/a\n</VirtualHost>";
     kept(&[
-        // The proxy in front leads there, and here nothing is served without it.
+        // The proxy in front redirects to https, and here nothing is served without TLS.
         (
             &format!("{tls}\n<VirtualHost *:80>\nServerName a.example\n{rule}\n</VirtualHost>"),
-            "it only sends clients to https",
+            "this site only redirects clients to https",
         ),
         (
             &format!(
@@ -217,13 +217,13 @@ fn ways_to_tls_that_are_lost() {
         ),
         (
             "Listen 8443\nSSLEngine on\n<VirtualHost *:8443>\nDocumentRoot /srv/a\n</VirtualHost>",
-            "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000",
+            "TLS is the work of a proxy in front; for that proxy the server is at 127.0.0.1:8000",
         ),
         ("Redirect permanent / https://a.example/", "redirect = \"https://a.example{rest}{query}\""),
     ]);
 }
 
-/// The first site answers names that no site has, and Apache takes the first host that has a name.
+/// The first site answers names that no site has; in Apache the first host that matches a name answers.
 #[test]
 fn names_of_other_sites() {
     let host = |names: &str, more: &str| format!("<VirtualHost *:80>\n{names}\n{more}\n</VirtualHost>\n");
@@ -406,7 +406,7 @@ fn pages_that_are_no_text() {
         ("Options +Indexes\nDirectoryIndex index.html home.php", "so no folder is"),
         (
             "<Directory /srv/users/*/public>\nAllowOverride All\nRequire all denied\n</Directory>",
-            "no folder that is served is one of these",
+            "this matches no folder that is served",
         ),
         (
             "<Location /b>\nSetHandler application/x-httpd-php\n</Location>",

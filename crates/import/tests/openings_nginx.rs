@@ -56,7 +56,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("location /s/ { auth_basic S; auth_basic_user_file /p; rewrite ^/s/x/(.*)$ /y/$1 last; }", 2, "/s/"),
     ]);
     kept(&[
-        // The server itself asks the routes of these pages.
+        // For these pages, the server itself applies the rules of their routes.
         (
             "location /a/ { alias /srv/a/; try_files $uri /a/none/x.html; }\nlocation /a/none/ { deny all; }",
             "path = \"/a/none/\"",
@@ -67,7 +67,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("location /a/ { rewrite ^/a/(\\d+)$ /b permanent; }", "path = \"/a/\""),
         ("location / { try_files $uri $uri.html =404; }", "files = \"/srv\""),
         ("location /a/ { rewrite ^/a/x$ /b last; return 403; }", "respond = 403"),
-        // The redirect is for a part, and the rest is asked for its password.
+        // The redirect is for a part of the location, and the rest asks for a password.
         (
             "location /s/ { auth_basic S; auth_basic_user_file /p; rewrite ^/s/x/(.*)$ /y/$1 permanent; }",
             "path = \"/s/\"  # x.conf:2\nfiles = \"/srv/s\"  # x.conf:1\nauth = \"basic:/p\"",
@@ -91,7 +91,10 @@ fn ways_to_tls_that_are_lost() {
     kept(&[
         ("if ($host = a.example) { return 301 https://$host$request_uri; }\nreturn 404;", "respond = 404"),
         ("listen 443 ssl; if ($host = b.example) { return 301 https://a.example$request_uri; }", "files = "),
-        ("listen 8443; ssl on;", "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000"),
+        (
+            "listen 8443; ssl on;",
+            "TLS is the work of a proxy in front; for that proxy the server is at 127.0.0.1:8000",
+        ),
         ("return 301 https://$host$request_uri;", "redirect = \"https://{host}{path}{query}\""),
         (
             "rewrite ^/a/(.*)$ /b/$1 permanent; return 301 https://$host$request_uri;",
@@ -175,7 +178,7 @@ fn fields_that_an_application_believes() {
     kept(&[
         (
             "location / { proxy_pass http://b; proxy_set_header Host $host; }",
-            "proxy_set_header Host $host: what clients",
+            "proxy_set_header Host $host: the application gets",
         ),
         (
             "location / { proxy_pass http://b; proxy_set_header X-Forwarded-For $remote_addr; }",
@@ -242,7 +245,7 @@ fn pages_that_would_be_text() {
         ("location ~ /\\.ht { deny all; }", "files = "),
         ("index home.php; autoindex on;", "so no folder is"),
         ("location ~* ^/(css|js)/ { expires 30d; }", "files = "),
-        // Paths that begin so are taken for the path itself, which is denied to everybody.
+        // Paths that begin in this way are led to the path itself, which is denied to everybody.
         ("location /a { deny all; }", "rewrite = [\"^/a[^/] -> /a/\"]"),
         ("location /a.b { proxy_pass http://b; }", "rewrite = [\"^/a\\\\.b[^/] -> /a.b/\"]"),
     ]);

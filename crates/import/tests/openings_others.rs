@@ -26,7 +26,7 @@ fn first_of_two(cases: &[(&str, &str)]) {
     }
 }
 
-/// A lost step would leave its requests to a later one, so it refuses all that it may be for.
+/// A lost step would leave its requests to a later step, so it refuses all requests that it may match.
 #[test]
 fn conditions_of_unit() {
     first_of_two(&[
@@ -92,7 +92,7 @@ fn users_of_unit() {
     };
     let texts = [
         (two(&app("ann", ""), &app("bob", "")), 4, "/"),
-        // An application without a user has that of unitd.
+        // An application without a user runs as the user of unitd.
         (two(&app("ann", ""), r#"{"type": "python", "module": "shop"}"#), 4, "/"),
         (two(r#"{"type": "python", "module": "shop"}"#, &app("bob", "")), 4, "/"),
         (two(&app("", ""), &app("", "")), 3, ""),

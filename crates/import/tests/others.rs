@@ -1,5 +1,5 @@
-//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact sentences
-//! about files that are none of them.
+//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact messages about
+//! files with mistakes.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn apache() {
     common::cases(Kind::Apache, "apache");
 }
 
-/// `.htaccess` files count where `AllowOverride` says so, and like sections of their folders.
+/// An `.htaccess` counts only if `AllowOverride` lets it count, and then like a section of its folder.
 #[test]
 fn htaccess() {
     let files = [("/srv/a/.htaccess", "Require ip 10.0.0.1"), ("/srv/a/b/.htaccess", "Require all denied")];
@@ -70,7 +70,7 @@ fn mistakes() {
         (
             Kind::Uwsgi,
             "[uwsgi]\n\ninclude = a.ini",
-            "x:3: a.ini: there is no such file; what it restricts would be lost",
+            "x:3: a.ini: there is no such file; restrictions in it would be lost",
         ),
         (Kind::Uwsgi, "[uwsgi]\ninclude = b.ini", "b.ini:1: this file includes itself"),
     ];

@@ -1,4 +1,4 @@
-"""A Bottle service that says what of a body reached it."""
+"""A Bottle service that answers with the length and the hash of the body that reached it."""
 
 import hashlib
 

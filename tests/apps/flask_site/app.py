@@ -46,7 +46,7 @@ def download(name: str) -> Response:
 
 @app.post("/digest")
 def digest() -> dict[str, object]:
-    """Read a body piece by piece, of any length and framing, and tell what it was."""
+    """Read a body piece by piece, of any length and framing, and answer with its hash and length."""
     found, size = hashlib.sha256(), 0
     while piece := request.stream.read(65536):
         found.update(piece)
@@ -56,7 +56,7 @@ def digest() -> dict[str, object]:
 
 @app.get("/stream")
 def stream() -> Response:
-    """Send lines with a pause after each; a line is the monotonic time in seconds of its making."""
+    """Send lines with a pause after each; each line is the monotonic time in seconds at which it was made."""
 
     def lines() -> Iterator[str]:
         for _ in range(STREAM_ITEMS):

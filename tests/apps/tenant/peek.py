@@ -1,4 +1,4 @@
-"""A tenant that tells of itself, tries what it may do with what others have, and waits for a file."""
+"""A tenant that tells of itself, tries to reach what belongs to other tenants, and waits for a file."""
 
 import os
 import platform
@@ -45,7 +45,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., object]) 
 
 
 def attempt(act: Callable[[Path], object], path: Path) -> str:
-    """Do it, and tell what has come of it."""
+    """Call `act`, and return the name of its error, or `done`."""
     try:
         act(path)
     except OSError as error:

@@ -6,5 +6,5 @@ import os
 
 import pypiserver
 
-# "." is no password: it names a file with passwords, of which there is none.
+# "." is not a password: it says that there is no file with passwords.
 application = pypiserver.app(roots=[os.environ["SITE_DATA"]], password_file=".", authenticate=[])  # noqa: S106

@@ -1,4 +1,4 @@
-"""A Flask application with Flask-Login: who is logged in stands in a signed cookie."""
+"""A Flask application with Flask-Login: a signed cookie says which user is logged in."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ manager.login_view = "login"
 
 
 class User(UserMixin):
-    """Somebody with a name."""
+    """A user with a name."""
 
     def __init__(self, name: str) -> None:
-        """Remember it."""
+        """Remember the name."""
         self.id = name
 
 
 @manager.user_loader
 def load(name: str) -> User:
-    """Find somebody by name."""
+    """Find a user by name."""
     return User(name)
 
 
 @application.route("/login", methods=["GET", "POST"])
 def login() -> Response | str:
-    """Let in who knows the password."""
+    """Log in a user who knows the password."""
     if request.form.get("password") != "only for this test":
         return "name and password?"
     login_user(User(request.form["name"]), remember=True)
@@ -37,12 +37,12 @@ def login() -> Response | str:
 @application.route("/private")
 @login_required
 def private() -> str:
-    """Greet who is logged in."""
+    """Greet the user who is logged in."""
     return f"welcome, {current_user.id}"
 
 
 @application.route("/logout", methods=["POST"])
 def logout() -> Response:
-    """Forget who is logged in."""
+    """Log the user out."""
     logout_user()
     return redirect("/login")

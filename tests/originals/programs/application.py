@@ -73,7 +73,7 @@ def pieces(*, breaks: bool) -> Iterator[bytes]:
 
 
 def changes(start_response: StartResponse) -> Iterator[bytes]:
-    """Become an error before the first piece."""
+    """Make the answer an error before the first piece."""
     try:
         raise LookupError
     except LookupError:

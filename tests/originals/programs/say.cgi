@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Says its variables in a field, which HEAD has, too; and beside them its arguments, its folder and its body.
+# Says its variables, its arguments, its folder and its body in a field, so that the answer to HEAD has them, too.
 use strict;
 use warnings;
 

@@ -23,7 +23,7 @@ def lines(form: cgi.FieldStorage) -> list[str]:
 def main() -> None:
     """Answer with what was sent."""
     if os.environ.get("PATH_INFO") == "/fails":
-        # Its long page has the time, and addresses in memory.
+        # The long page of cgitb has the time, and addresses in memory.
         cgitb.enable(display=0)
     form = cgi.FieldStorage(keep_blank_values=True)
     said = [os.environ["REQUEST_METHOD"], f"from {form.getfirst('name', 'nobody')}"]

@@ -179,7 +179,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["max-requests-jitter", "max-requests-delta"], Said("--max-requests has a jitter of its own")),
     (
         &["daemon", "D", "daemonize", "d", "pid", "pidfile", "safe-pidfile"],
-        Said("the server stays in the foreground, for systemd or a container to keep"),
+        Said("the server stays in the foreground, for systemd or a container to supervise"),
     ),
     (
         &["name", "n", "procname", "auto-procname", "process-name", "wsgi-display-name"],

@@ -38,12 +38,13 @@ impl Owner {
     }
 }
 
-/// Returns a user or a group, or its number: `#33` has no sign in front here.
+/// Returns a user or a group, by its name or by its number: `33` for `#33`.
 pub(super) fn number(text: &str) -> String {
     text.trim_start_matches('#').to_owned()
 }
 
-/// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first one counts for all. `owner` is the server's.
+/// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first such line counts for all. `owner` is the user and
+/// group of the server.
 pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
     let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
     let place = &line.place;
@@ -58,8 +59,8 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
         let runs_as =
             own.user.map_or_else(|| "Apache's own user".to_owned(), |user| format!("the user {user}"));
         let why = format!(
-            "it runs as {runs_as}, and here all applications run as the user of the first daemon; write \
-             [groups.NAME] with its user, and group = \"NAME\" in the routes of its applications"
+            "this daemon runs as {runs_as}, but here all applications run as the user of the first daemon; write \
+             [groups.NAME] with its own user, and group = \"NAME\" in the routes of its applications"
         );
         draft.refuse_all(place, &what, &why);
     }
@@ -77,7 +78,7 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
             paths.for_each(|path| server.add("python-path", path, place));
             continue;
         }
-        // `ListenBacklog` says how many connections wait for the server.
+        // `ListenBacklog`, or an earlier daemon, has set the backlog already.
         if name == "listen-backlog" && server.has("backlog") {
             continue;
         }
@@ -95,11 +96,12 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
         if is_first || is_same && !is_owner {
             server.set(ours, value, place);
         } else if !is_owner {
-            let why = "the first daemon says it for all; an application in a group has processes of its own";
+            let why =
+                "the first daemon's value counts for all; an application in a group has processes of its own";
             draft.lose(place, &shown, why);
         }
     }
-    // A daemon has the file of its site; the server's own user stays where it was.
+    // The settings of the server go back to where they were taken from.
     if is_site {
         draft.server = server;
     } else {
@@ -147,7 +149,7 @@ const ALWAYS_SO: [&str; 2] = ["display-name", "supplementary-groups"];
 
 /// Options that have no counterpart, and what to do instead.
 const REASONS: [(&[&str], &str); 16] = [
-    (&["chroot"], "systemd's RootDirectory or a container keeps a server to a folder"),
+    (&["chroot"], "systemd's RootDirectory or a container confines a server to a folder"),
     (
         &[
             "connect-timeout",
@@ -166,22 +168,22 @@ const REASONS: [(&[&str], &str); 16] = [
     (&["response-socket-timeout"], "write-idle-timeout says how slow a client may be"),
     (
         &["deadlock-timeout"],
-        "a worker that no longer answers is replaced, and request-timeout ends what takes too long",
+        "a worker that no longer answers is replaced, and request-timeout ends requests that take too long",
     ),
-    (&["interrupt-timeout"], "request-timeout ends what takes too long"),
-    (&["inactivity-timeout"], "an idle worker stays; min-processes lets some of them go"),
+    (&["interrupt-timeout"], "request-timeout ends requests that take too long"),
+    (&["inactivity-timeout"], "idle workers stay; with min-processes some of them end"),
     (
         &["eviction-timeout", "shutdown-timeout"],
-        "graceful-timeout says how long requests have that are running",
+        "graceful-timeout says how long running requests have to finish",
     ),
     (&["lang", "locale"], "start the server with LANG or LC_ALL set"),
     (&["python-eggs"], "write env = \"PYTHON_EGG_CACHE=DIR\" in [server]"),
     (
         &["python-home"],
-        "start the adyton that is installed in the virtual environment, or write a group with its python",
+        "start the adyton that is installed in the virtual environment, or write a group with the environment's python",
     ),
-    (&["script-group", "script-user"], "who owns a file of an application is not looked at"),
-    (&["server-metrics"], "the setting admin has metrics, at an address of its own"),
+    (&["script-group", "script-user"], "the owner of an application's file is not checked"),
+    (&["server-metrics"], "the setting admin opens an address with metrics"),
     (&["stack-size"], "threads have the stack that the system gives"),
     (&["switch-interval"], "call sys.setswitchinterval in the application"),
     (&["virtual-memory-limit"], "memory-limit limits what a worker may allocate"),

@@ -1,5 +1,5 @@
-//! Files that `mod_wsgi-express setup-server` writes beside its `httpd.conf`: conditions of its start, and its
-//! application.
+//! Files that `mod_wsgi-express setup-server` writes beside its `httpd.conf`: names and variables of its start, and
+//! scripts that run its application.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::apache::language::line::Line;
 use crate::model::{Draft, Mistake};
 use crate::text::include::{Found, Includes};
 
-/// A directive that no file has. Its arguments: a handler's name, its script, and the script's target, the name in
-/// that, and the mount path.
+/// Name of a directive that stands for a handler; no file contains it. Its arguments: the handler's name, its script,
+/// the script's target, the application's name in the target, and the mount path.
 pub(super) const HANDLER: &str = "(handler)";
 
 /// Returns the names of `-D` and the variables that express' `apachectl` starts the server with.
@@ -46,7 +46,7 @@ fn filled(value: &str, known: &HashMap<String, String>) -> Option<String> {
     }
 }
 
-/// Reads the scripts of `WSGIHandlerScript`; those that express has written itself say which application they run.
+/// Reads the scripts of `WSGIHandlerScript`; a script that express itself has written says which application it runs.
 pub(super) fn handlers(
     lines: &[Line],
     includes: &mut Includes<'_>,
@@ -75,20 +75,21 @@ pub(super) fn handlers(
     Ok(all)
 }
 
-/// Returns target, name in it and path, from a script that `mod_wsgi-express` has written.
+/// Returns the target, the application's name in it, and the mount path, from a script that `mod_wsgi-express` has
+/// written.
 fn handler(found: &Found) -> Result<[String; 3], &'static str> {
     let said = |name: &str| assigned(&found.text, name).map(str::to_owned);
     let (Some(target), Some(kind), Some(name), Some(path)) =
         (said("entry_point"), said("application_type"), said("callable_object"), said("mount_point"))
     else {
         return Err(
-            "a script that answers for names of files is not called here; what it runs is said by routes",
+            "a script that answers for names of files is not called here; write a route for the application that it runs",
         );
     };
     match kind.as_str() {
         "script" | "module" => Ok([target, name, path]),
         _ => Err(
-            "an application that a script of Paste makes is app = \"module:name\" here, once it has a name",
+            "give the application that the Paste script makes a name in a module, and write app = \"module:name\"",
         ),
     }
 }
@@ -125,7 +126,7 @@ pub(super) fn handler_of(rule: &Line) -> Option<&str> {
     name.filter(|name| is_every && !name.contains(','))
 }
 
-/// Whether a condition leaves files, folders or the status page to others.
+/// Whether a condition excludes files, folders or the status page from a rule.
 fn is_of_files(line: &Line) -> bool {
     let status = line.arg(0) == "%{REQUEST_URI}" && line.arg(1) == "!/server-status";
     status || (line.arg(0) == "%{REQUEST_FILENAME}" && matches!(line.arg(1), "!-f" | "!-d"))

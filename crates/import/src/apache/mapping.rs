@@ -20,7 +20,7 @@ pub(super) enum Answer {
     Script(String, Option<String>),
     /// A folder of CGI scripts.
     Programs(String),
-    /// A CGI script, for all beneath a path; `has_path`: for the path itself, too.
+    /// A CGI script that answers everything beneath a path; `has_path`: it answers the path itself, too.
     Program {
         file: String,
         has_path: bool,
@@ -128,19 +128,27 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
     Some(match line.name.as_str() {
         "documentroot" | "alias" | "scriptalias" | "wsgiscriptalias" if has_variable => {
             let path = if line.name == "documentroot" { "/" } else { first };
-            draft.lose(&line.place, &line.text, "a variable that is not known here");
+            draft.lose(&line.place, &line.text, "this contains a variable that is not known here");
             (2, all(path, Answer::Status(503)))
         }
         "documentroot" | "alias"
             if !line.args.last().is_some_and(|folder| folder.starts_with('/')) && !line.text.is_empty() =>
         {
-            draft.lose(&line.place, &line.text, "it is relative to what is not known here; here it is a 503");
+            draft.lose(
+                &line.place,
+                &line.text,
+                "this is relative to a folder that is not known here; requests are answered 503",
+            );
             let path = if line.name == "documentroot" { "/" } else { first };
             (2, all(path, Answer::Status(503)))
         }
         "documentroot" => (4, all("/", Answer::Folder(trimmed(first).to_owned()))),
         "alias" if first.ends_with('/') && !second.ends_with('/') && first != "/" => {
-            draft.lose(&line.place, &line.text, "the path and the folder end differently; here it is a 503");
+            draft.lose(
+                &line.place,
+                &line.text,
+                "the path ends in a slash, and the folder does not; requests are answered 503",
+            );
             (2, all(first, Answer::Status(503)))
         }
         "alias" if is_file(first, second) => {
@@ -158,7 +166,7 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
 }
 
 /// Reads `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that the pattern stands for; none if some of
-/// them are no aliases.
+/// these paths cannot be aliases.
 pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     let (regex, target) = (line.arg(0), line.arg(1));
     let all = matched::paths(regex, target).filter(|_| target.starts_with('/') && !target.contains("${"));
@@ -230,7 +238,11 @@ fn script(line: &Line, draft: &mut Draft) -> Answer {
         return Answer::Script(script.to_owned(), name);
     }
     if name.is_some_and(|name| name != "application") {
-        draft.lose(&line.place, &line.text, "a script of a folder is its application, app or handler");
+        draft.lose(
+            &line.place,
+            &line.text,
+            "in a folder of scripts, the callable of a script has to be named application, app or handler",
+        );
     }
     Answer::Scripts(trimmed(script).to_owned())
 }
@@ -265,8 +277,8 @@ fn parts(line: &Line) -> (u64, &[String]) {
     }
 }
 
-/// Reads `Redirect permanent /old https://new.example/`: the rest of the path goes to the target, too. A section or a
-/// folder may leave the path out: all its paths lead to that one place.
+/// Reads `Redirect permanent /old https://new.example/`: the rest of the path goes to the target, too. In a section or
+/// an `.htaccess` the path may be left out: then all paths of the section or folder lead to the target itself.
 fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, rest) = parts(line);
     let (path, target, behind) = match rest {
@@ -358,7 +370,7 @@ pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
 
 /// The reason why a redirect is lost.
 pub(super) const REDIRECT: &str =
-    "a redirect is from a path, or from ^/old/(.*)$, to a target without variables";
+    "a redirect leads from a path, or from ^/old/(.*)$, to a target without variables";
 
 /// Notes the loss of a redirect; one that refuses is reported where its paths are refused.
 fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {

@@ -24,7 +24,8 @@ pub(super) struct Matched {
     /// The path without a slash at its end.
     pub(super) path: String,
     pub(super) tail: Tail,
-    /// The target, with words in the place of what their groups capture, and without the rest of the path at its end.
+    /// The target, in which the captured words take the place of `$1` and so on, without the rest of the path at its
+    /// end.
     pub(super) target: String,
 }
 
@@ -40,7 +41,7 @@ pub(super) fn paths(regex: &str, target: &str) -> Option<Vec<Matched>> {
         }
         if let Tail::Rest { slash } = tail {
             let rest = format!("${}", groups.len() + 1);
-            // A rest that was captured without its slash has to stand behind one.
+            // A rest that was captured without its slash has to stand behind a slash in the target.
             let front = target.strip_suffix(&rest)?;
             let kept = if slash { front } else { front.strip_suffix('/')? };
             target.truncate(kept.len());

@@ -2,7 +2,8 @@
 //! routes.
 //!
 //! The order of Apache's sections is kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the
-//! order of the file; the last `Require` counts. It is worked out for each path that a directive is about.
+//! order of the file; the last `Require` counts. The directives that count are worked out for each path that a
+//! directive is about.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -107,7 +108,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Makes the site of one folder's file: the site is that folder, where the file of sites lies.
+/// Makes the site of one folder's `.htaccess`: the site serves that folder, in which the file of sites is taken to lie.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     let apart = draft.folder.take().map(|wanted| apart(lines, wanted));
     let (folder, others) = apart.unzip();
@@ -124,19 +125,23 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     });
     let sections = Sections::of(&with_root);
     let mut site = Site { place: Some(place.clone()), ..Site::default() };
-    draft.lose(place, ".htaccess", "its folder is taken to be that of the file of sites, at /");
+    draft.lose(
+        place,
+        ".htaccess",
+        "the folder of this file is taken to be the folder of the file of sites, served at /",
+    );
     site::routes(&with_root, &sections, &mut site, draft);
     for line in lines.iter().filter(|line| line.name == "errordocument") {
         draft.lose(
             &line.place,
             &line.text,
-            "where its page is only the server knows; write error-pages in the file of sites",
+            "only the server knows which file this path is; write error-pages in the file of sites",
         );
     }
     draft.sites.push(site);
 }
 
-/// Takes the lines that the caller wants apart, and returns them and the others.
+/// Takes the lines that the caller wants separately, and returns them and the others.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
     let (indexes, others) = indexes::take(others);
@@ -225,7 +230,7 @@ fn port(address: &str) -> &str {
     }
 }
 
-/// Returns the addresses of a host: those that are listened at with its port, or all.
+/// Returns the addresses of a host: the addresses of `Listen` that have its port, or all of them.
 fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address> {
     let Some(host) = host else { return listens.to_vec() };
     let mut all: Vec<Address> = Vec::new();
@@ -239,7 +244,8 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
             all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
         }
     }
-    // A host that nothing listens for keeps its own address: nobody reaches it in Apache, and nobody has to here.
+    // A host for whose port there is no `Listen` has no address: nobody reaches it in Apache, and nobody has to reach
+    // it here.
     for address in &mut all {
         address.place = host.place.clone();
         address.shown.clone_from(&host.text);

@@ -34,19 +34,19 @@ fn file(line: &Line, lines: &[Line], sections: &Sections) -> Result<String, &'st
         return Err("pages are for statuses from 400 on");
     }
     if path.contains("://") {
-        return Err("an error is not a redirect; write error-pages = { STATUS = \"FILE\" }");
+        return Err("an error cannot be answered with a redirect; write error-pages = { STATUS = \"FILE\" }");
     }
     if !path.starts_with('/') || line.args.len() != 2 {
-        return Err("a text of your own is in a file: error-pages = { STATUS = \"FILE\" }");
+        return Err("put the text into a file, and write error-pages = { STATUS = \"FILE\" }");
     }
     let mappings = mapping::read(lines, &mut Draft::default());
     let found = mappings.iter().find(|mapping| mapping.has(path)).ok_or("nothing answers that path")?;
     let (Answer::Folder(_), Some(file)) = (&found.answer, found.folder(path)) else {
-        return Err("a page is a file; write error-pages = { STATUS = \"FILE\" }");
+        return Err("an error page must be a file; write error-pages = { STATUS = \"FILE\" }");
     };
     let end = pages::ENDS.into_iter().find(|end| has_end(path, end));
     let Some(end) = end.filter(|_| !file.contains(['?', '%']) && file.starts_with('/')) else {
-        return Err("a page is a file that is sent as it is, as one that ends in .html");
+        return Err("an error page must be a file that is sent as it is, such as one that ends in .html");
     };
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let effective = sections.of_file(Some(folder), &file, path);
@@ -57,10 +57,10 @@ fn file(line: &Line, lines: &[Line], sections: &Sections) -> Result<String, &'st
     let is_handled = effective.iter().flat_map(|section| section.iter()).find(handles).is_some();
     let around = Around::of(&effective);
     if is_handled || around.handler.is_some() {
-        return Err("a page is a file that is sent as it is");
+        return Err("an error page must be a file that is sent as it is");
     }
     if !around.is_open() {
-        return Err("not everybody may have that page, and an error is for everybody");
+        return Err("some clients are denied that page, but an error page is sent to everybody");
     }
     Ok(file)
 }

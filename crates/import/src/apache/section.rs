@@ -130,7 +130,7 @@ pub(super) fn is_beneath(outer: &str, path: &str) -> bool {
 /// The lines of sections for a route.
 #[derive(Debug, Default)]
 pub(super) struct Around<'l> {
-    /// Rules of `Order` and its kin, and of `Require`: each is inherited by itself.
+    /// Rules of `Order` and its kin, and of `Require`: the two are inherited independently.
     old: Option<Old>,
     required: Option<Access>,
     asking: Asking<'l>,
@@ -191,8 +191,8 @@ impl<'l> Around<'l> {
         self.required = required.or(self.required.take());
     }
 
-    /// Returns the lines with nobody in the place of users, for names of files, which have no route of their own that
-    /// could ask.
+    /// Returns the lines with all users denied. Lines for names of files need this, because such names have no route of
+    /// their own that could ask for a password.
     pub(super) fn without_users(mut self) -> Around<'l> {
         self.old = self.old.map(Old::without_users);
         self.required = self.required.map(Access::without_users);
@@ -217,7 +217,7 @@ impl<'l> Around<'l> {
         }
         self.keep_from_list(&mut route, draft);
         for line in &self.misplaced {
-            let why = "redirects and aliases are read where they stand outside of sections";
+            let why = "redirects and aliases are read only outside sections";
             if line.arg(0).starts_with(['4', '5']) || line.says(0, "gone") {
                 draft.refuse(&mut route, &line.place, &line.text, why);
             } else {
@@ -228,7 +228,7 @@ impl<'l> Around<'l> {
             draft.lose(
                 &line.place,
                 &line.text,
-                "what no file is there for is a 404, or the application's: try = [\"files\", \"app\"]",
+                "a path without a file is answered 404; try = [\"files\", \"app\"] has the application answer it",
             );
         }
         let mut others = None;
@@ -260,8 +260,7 @@ impl Around<'_> {
         let Some(line) = self.lines.iter().rfind(|line| line.name == "directoryindex") else { return };
         let is_other = |name: &String| name != "index.html" && !matches!(name.as_str(), "disabled");
         if route.keys.has("static-listing") && line.args.iter().any(is_other) {
-            let why =
-                "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+            let why = "here a folder that has one of these pages, and no index.html, would be listed, so no folder is listed";
             draft.lose(&line.place, &line.text, why);
             route.keys.0.retain(|key| key.name != "static-listing");
         }
@@ -283,7 +282,9 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         }
         "expiresdefault" => match expires(&line.args.join(" ")) {
             Some(seconds) => route.keys.set("cache-control", format!("max-age={seconds}"), place),
-            None => draft.lose(place, &line.text, "cache-control takes max-age, from the request on"),
+            None => {
+                draft.lose(place, &line.text, "cache-control takes a max-age, which counts from the request")
+            }
         },
         "fallbackresource" => {
             let path = route.paths.first().cloned().unwrap_or_default();
@@ -291,7 +292,11 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
             if has_end(page, "html") && route.keys.has("files") {
                 route.keys.set("static-fallback", page, place);
             } else if !line.says(0, "disabled") {
-                draft.lose(place, &line.text, "static-fallback is a page of the same folder, as index.html");
+                draft.lose(
+                    place,
+                    &line.text,
+                    "static-fallback is a page of the same folder, such as index.html",
+                );
             }
         }
         "wsgierroroverride" if route.keys.has("app") || route.keys.has("scripts") => {
@@ -301,7 +306,8 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         // Filters for ends of names become routes of their own.
         "addoutputfilter" if fills_in(line) => {}
         "setoutputfilter" if fills_in(line) => {
-            let why = "pages are not filled in by the server, and would be served as they are";
+            let why =
+                "the server runs no instructions inside pages, so the pages would be served as they are";
             draft.refuse(route, place, &line.text, why);
         }
         "directoryindex" if line.args.iter().any(|name| name == "index.html") => {}
@@ -346,7 +352,7 @@ fn header(line: &Line, route: &mut Route, draft: &mut Draft) {
         _ => draft.lose(
             &line.place,
             &line.text,
-            "a field is set, added or removed, without conditions and variables",
+            "fields can only be set, added or removed, without conditions or variables",
         ),
     }
 }
@@ -376,9 +382,9 @@ fn expires(text: &str) -> Option<u64> {
     })
 }
 
-/// Has a route answer 503 in the place of what a handler would have run.
+/// Has a route answer 503 in place of a target that is not run here.
 pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
-    draft.lose(place, what, "what it runs is not run here; here it is a 503");
+    draft.lose(place, what, "the target is not run here; requests are answered 503");
     route.respond(503, place);
 }
 

@@ -14,7 +14,7 @@ pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, keys: &mut Keys
         lines.iter().partition(|line| line.name == "wsgidaemonprocess");
     for line in others {
         if line.args.iter().any(|arg| arg.contains("${")) && NAMES.contains(&line.name.as_str()) {
-            let why = "a variable that is not known here";
+            let why = "this contains a variable that is not known here";
             if line.name == "user" {
                 let why = format!("{why}; without user, the workers run as whoever starts the server");
                 draft.refuse_all(&line.place, &line.text, &why);
@@ -44,7 +44,7 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
                 line.args.iter().for_each(|name| keys.add("htaccess-names", name, place));
             } else {
                 let why =
-                    "files of folders have names with a dot in front here, so that they are never served";
+                    "here the names of such files must begin with a dot, so that the files are never served";
                 draft.lose(place, &line.text, why);
             }
         }
@@ -70,7 +70,7 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
                 keys.set("error-log", file, place);
             }
         }
-        ("errorlog", true) => draft.lose(place, &line.text, "all sites have one error log, that of [server]"),
+        ("errorlog", true) => draft.lose(place, &line.text, "all sites share the error log of [server]"),
         ("loglevel", false) => log_level(line, keys, draft),
         ("limitrequestline", false) => keys.set("request-line-bytes-max", first, place),
         ("limitrequestfields", false) => keys.set("header-fields-max", first, place),
@@ -86,7 +86,11 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
         ("wsgitrustedproxies", false) => trust("trusted-proxies", line, keys),
         ("wsgitrustedproxyheaders", false) => trust("trusted-fields", line, keys),
         ("wsgitrustedproxies" | "wsgitrustedproxyheaders", true) => {
-            draft.lose(place, &line.text, "whose word counts is said once, by trusted-proxies in [server]");
+            draft.lose(
+                place,
+                &line.text,
+                "which proxies are trusted is said once, by trusted-proxies in [server]",
+            );
         }
         _ => {}
     }
@@ -97,13 +101,13 @@ fn trust(name: &'static str, line: &Line, keys: &mut Keys) {
     line.args.iter().for_each(|one| keys.add(name, one, &line.place));
 }
 
-/// Without a list of fields, Apache believes nothing of proxies, and Adyton two fields.
+/// Removes trusted proxies without a list of fields: Apache then believes no field of theirs, and Adyton two.
 pub(super) fn trust_nobody_more(keys: &mut Keys, draft: &mut Draft) {
     if keys.has("trusted-fields") {
         return;
     }
     for key in keys.0.extract_if(.., |key| key.name == "trusted-proxies") {
-        let why = "without WSGITrustedProxyHeaders nothing that they say is believed, and so it is here";
+        let why = "without WSGITrustedProxyHeaders Apache believes nothing that these proxies say, and neither does Adyton";
         draft.lose(&key.place, "WSGITrustedProxies", why);
     }
 }
@@ -115,7 +119,7 @@ fn log_level(line: &Line, keys: &mut Keys, draft: &mut Draft) {
         "info" | "notice" => "info",
         "warn" => "warning",
         "error" | "crit" | "alert" | "emerg" => "error",
-        _ => return draft.lose(&line.place, &line.text, "levels are not said of modules"),
+        _ => return draft.lose(&line.place, &line.text, "a single module has no log level of its own here"),
     };
     keys.set("log-level", level, &line.place);
 }
@@ -127,7 +131,7 @@ fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
         return draft.lose(place, &line.text, "an access log is a file, and has all requests");
     }
     if keys.get("access-log").is_some_and(|key| key.place.file == place.file && key.place != *place) {
-        return draft.lose(place, &line.text, "there is one access log of a site");
+        return draft.lose(place, &line.text, "a site has only one access log");
     }
     keys.set("access-log", file, place);
     let named = lines.iter().rfind(|line| line.name == "logformat" && line.arg(1) == format);
@@ -135,10 +139,14 @@ fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     match atoms {
         "" | "common" => keys.set("access-log-format", "common", place),
         "combined" => {}
-        // Adyton counts only the body of what is sent, as `%b`.
+        // Adyton counts only the bytes of the body that are sent, as `%b` does.
         atoms if is_log_format(&atoms.replace("%O", "%b")) => {
             keys.set("access-log-format", atoms.replace("%O", "%b"), place);
         }
-        _ => draft.lose(place, &line.text, "the format has an atom that is not there; it is combined"),
+        _ => draft.lose(
+            place,
+            &line.text,
+            "Adyton does not know an atom of this format, so the log is in the combined format",
+        ),
     }
 }

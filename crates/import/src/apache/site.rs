@@ -24,7 +24,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             site,
             &place,
             "site",
-            "there are too many paths in it; those from here on are left out",
+            "the site has too many paths, and the last ones are left out",
         );
         paths.truncate(PATHS_MAX);
     }
@@ -35,19 +35,23 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             draft.lose(
                 &mapping.place,
                 &format!("path {}", mapping.path),
-                "one before it has all its requests",
+                "an earlier directive answers all its requests",
             );
         }
     }
     for path in &paths {
         let Some(mapping) = mappings.iter().find(|mapping| mapping.has(path)) else {
             if path.is_empty() {
-                draft.lose(&place, "site", "it says no DocumentRoot; what nothing else answers is a 404");
+                draft.lose(
+                    &place,
+                    "site",
+                    "the site has no DocumentRoot; paths that nothing else serves are answered 404",
+                );
             }
             missing(path, sections, &place, site, draft);
             continue;
         };
-        // A mapping of a path alone leaves all beneath that path to the next mapping.
+        // A mapping for exactly this path leaves all paths beneath it to the next mapping.
         routes_of(path, mapping, &paths, sections, site, draft);
         let beneath = mappings.iter().find(|other| !other.is_exact && other.path == *path);
         if let Some(beneath) = beneath.filter(|_| mapping.is_exact) {
@@ -79,7 +83,7 @@ fn routes_of(
     if let Answer::Program { file, .. } = &mapping.answer
         && !one_program(file, mapping, paths, site)
     {
-        let what = format!("{file}, beneath whose path {} more is said", mapping.path);
+        let what = format!("{file}, because more directives are about paths beneath {}", mapping.path);
         let other = Mapping { answer: Answer::Missing(what), ..mapping.clone() };
         return route(path, &other, sections, site, draft);
     }
@@ -101,12 +105,12 @@ fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) 
                 pattern,
                 place,
                 what,
-                "other servers are not asked, and what is there in files would be served",
+                "requests are not passed on to other servers, and files at these paths would be served instead",
                 draft,
             );
         }
         "aliasmatch" | "scriptaliasmatch" | "wsgiscriptaliasmatch" if mapping::matching(line).is_empty() => {
-            let why = "a pattern stands for all beneath a path, as ^/old/(.*)$, or beneath several, as ^/(a|b)/(.*)$";
+            let why = "a pattern has to stand for all paths beneath one path, such as ^/old/(.*)$, or beneath several, such as ^/(a|b)/(.*)$";
             if line.name != "scriptaliasmatch" && !sections.restrict() {
                 draft.lose(&line.place, &line.text, why);
             } else {
@@ -117,8 +121,9 @@ fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Has one program answer everything beneath a path: its folder has that path, and a rule leads every request to the
-/// program. Returns false if a directive is about a path beneath it, because that would have no effect then.
+/// Has one program answer everything beneath a path: the program's folder gets that path, and a rule leads every
+/// request to the program. Returns false if a directive is about a path beneath, because the directive would then have
+/// no effect.
 fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site) -> bool {
     let path = mapping.path.as_str();
     let is_beneath = |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -128,8 +133,8 @@ fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site)
         return false;
     }
     let escaped = name.replace('.', "\\.");
-    // A link with the program's own name leads to it, too. No path beneath may be left to the folder, whatever the
-    // folder contains.
+    // A link that contains the program's own name leads to the program, too. No path beneath may be left to the folder,
+    // whatever the folder contains.
     let rule = if matches!(mapping.answer, Answer::Program { has_path: true, .. }) {
         format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}")
     } else {
@@ -236,14 +241,14 @@ fn run_by_rule(rule: &Line, has_files: bool, sections: &[&[Line]], route: &mut R
         let is_own = matches!(route.keys.get("files"), Some(Key { value: Value::Text(folder), .. })
             if folder.strip_prefix(script) == Some("/htdocs"));
         if !is_own && !sections.iter().flat_map(|section| section.iter()).any(is_of_folders) {
-            let why = "here a folder that has an index.html answers with it, before the application is asked";
+            let why = "here a folder that has an index.html answers with that file, before the application is asked";
             draft.lose(&rule.place, &rule.text, why);
         }
         route.keys.set("try", Value::List(vec!["files".to_owned(), "app".to_owned()]), &rule.place);
     }
 }
 
-/// Has a handler run the files of a folder that would be served, if programs may be run there.
+/// Has a handler run the files of a folder, which would otherwise be served, if programs may be run there.
 fn handled(route: &mut Route, line: &Line, sections: &[&[Line]], draft: &mut Draft) {
     let key = match line.arg(0).to_ascii_lowercase().as_str() {
         "cgi-script" => "cgi",
@@ -365,7 +370,7 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
 }
 
 /// The reason why programs with such names are not run.
-const PROGRAMS_ELSEWHERE: &str = "where it is not said of the whole document root, the route of its folder says it, with files and cgi = { \"*.cgi\" = \"/usr/bin/perl\" } and try; here it is a 503";
+const PROGRAMS_ELSEWHERE: &str = "only a handler for the whole document root is carried over; for one folder write a route with files, cgi = { \"*.cgi\" = \"/usr/bin/perl\" } and try; requests are answered 503";
 
 /// Whether `Options` of any section let the server run instructions in pages.
 fn lets_fill_in(sections: &Sections) -> bool {
@@ -423,7 +428,7 @@ fn run_by_name(
     Some(Around::of(&effective).put(route, draft))
 }
 
-/// Has a folder refuse if it would be served before an end counts.
+/// Has a folder refuse if it takes precedence over the guarded ends of names, and so would serve such files.
 fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: &mut Draft) {
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -438,7 +443,9 @@ fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: 
         let path = route.paths.first().filter(|path| path.starts_with('/')).filter(is_first);
         let (Some(path), Some(at)) = (path, route.place.clone()) else { continue };
         if is_shown(route) {
-            let why = format!("here it counts before {ends}, and would serve such files beneath it");
+            let why = format!(
+                "here this path takes precedence over {ends}, and such files beneath it would be served"
+            );
             let what = format!("path {path}");
             draft.open(&at, &what, &why);
             route.refused.push(format!("{place}: {ends}"));
@@ -469,14 +476,14 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
             draft.lose(
                 place,
                 &line.text,
-                "what is said of files by their names is not carried over, if it keeps nobody out",
+                "directives for files by name are carried over only if they keep clients out",
             );
         }
         return;
     }
     let paths = if is_regex { ends(pattern).or_else(|| one_name(pattern)) } else { glob(pattern) };
     let Some(paths) = paths else {
-        draft.refuse_site(site, place, &line.text, "names are said by their ends, as in *.php");
+        draft.refuse_site(site, place, &line.text, "names can only be given by their ends, as in *.php");
         return;
     };
     for mut route in made {
@@ -499,7 +506,7 @@ fn is_hidden(pattern: &str, is_regex: bool) -> bool {
     pattern == "^(\\.ht.*)" || pattern.strip_prefix("^\\.").is_some_and(is_one_way)
 }
 
-/// Returns the name that a pattern stands for, as an end, which more names have.
+/// Returns the name that a pattern stands for, as an end of names; longer names have this end, too.
 fn one_name(regex: &str) -> Option<Vec<String>> {
     let name = literal(regex.strip_prefix('^')?.strip_suffix('$')?)?;
     glob(&name)
@@ -514,7 +521,7 @@ fn glob(pattern: &str) -> Option<Vec<String>> {
 /// Notes the loss of a section for folders, paths or requests that have no counterpart.
 fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) {
     if is_of_elsewhere(line, mappings) {
-        return draft.lose(&line.place, &line.text, "no folder that is served is one of these");
+        return draft.lose(&line.place, &line.text, "this matches no folder that is served");
     }
     let sections: [&[Line]; 1] = [&line.inside];
     let around = Around::of(&sections).without_users();
@@ -531,7 +538,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
         .inside
         .iter()
         .any(|inside| matches!(inside.name.as_str(), "addhandler" | "addtype") && runs(inside));
-    let why = "which folders, paths or requests it is about cannot be said";
+    let why = "no route can say which folders, paths or requests this section is about";
     let pattern = match (line.name.as_str(), line.args.as_slice()) {
         ("locationmatch", [regex]) => Some(regex),
         ("location", [sign, regex]) if sign == "~" => Some(regex),
@@ -547,7 +554,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Whether no folder that is served matches a section with wildcards, or is beneath one that does.
+/// Whether no folder that is served matches a section with wildcards, or is beneath a folder that matches.
 fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     let [name] = line.args.as_slice() else { return false };
     let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };

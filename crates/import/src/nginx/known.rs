@@ -58,7 +58,7 @@ const DOUBTS: [&str; 14] = [
     "verify",
 ];
 
-/// Directives that need no counterpart: Adyton always does so, or they are about nginx's own insides.
+/// Directives that need no counterpart: Adyton always does what they say, or they are about the inside of nginx.
 const ALWAYS_SO: [&str; 41] = [
     "aio",
     "charset",
@@ -107,37 +107,34 @@ const ALWAYS_SO: [&str; 41] = [
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
 const VARIABLES: &str =
-    "there are no variables; a route may look at if-headers, if-query, methods and remote";
+    "variables do not exist here; a route can test if-headers, if-query, methods and remote";
 
 /// The reason why a `rewrite` is lost.
-pub(super) const REWRITE: &str = "a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent; within the site write rewrite = \"^/old/(.*)$ -> /new/{1}\"";
+pub(super) const REWRITE: &str = "a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent; for another path of the same site write rewrite = \"^/old/(.*)$ -> /new/{1}\"";
 
 /// Beginnings of names of directives, with the reasons for their loss.
 const REASONS: [(&str, &str); 25] = [
-    ("gzip", "compress says what is compressed, and how: write compress = true where that is wanted"),
-    ("brotli", "compress says what is compressed, and how: write compress = true where that is wanted"),
+    ("gzip", "compress = true compresses answers; write it where that is wanted"),
+    ("brotli", "compress = true compresses answers; write it where that is wanted"),
     ("ssl", "TLS is the work of a proxy in front"),
     ("http2", "HTTP/2 is the work of a proxy in front"),
     ("http3", "HTTP/3 is the work of a proxy in front"),
     ("quic", "HTTP/3 is the work of a proxy in front"),
-    ("error_page", "pages are said of a site: error-pages = { STATUS = \"FILE\" }"),
-    ("recursive_error_pages", "error-pages are files, and none leads to another"),
-    ("real_ip_", "whose word counts is said once, by trusted-proxies and trusted-fields in [server]"),
+    ("error_page", "error pages are a key of a site: error-pages = { STATUS = \"FILE\" }"),
+    ("recursive_error_pages", "error-pages are files, so one error page cannot lead to another"),
+    ("real_ip_", "which proxies are trusted is said once, by trusted-proxies and trusted-fields in [server]"),
     ("limit_req", "rate-limit and rate-burst say how many requests a client may send"),
     ("limit_conn", "connections-per-address-max limits connections"),
-    ("limit_rate", "how fast an answer is sent is not limited"),
-    ("log_format", "formats are written in Apache's atoms here: access-log-format"),
+    ("limit_rate", "the rate at which an answer is sent is not limited"),
+    ("log_format", "here log formats are written with Apache's atoms, in access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
-    (
-        "auth_",
-        "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
-    ),
+    ("auth_", "here users come only from files of htpasswd; write auth = \"basic:FILE\" in the route"),
     ("map", VARIABLES),
     ("geo", VARIABLES),
     ("split_clients", VARIABLES),
     ("set", VARIABLES),
-    ("index", "index.html is what is looked for in a folder, and nothing else"),
-    ("resolver", "no names are looked up"),
+    ("index", "only index.html is looked for in a folder"),
+    ("resolver", "host names are not looked up"),
     ("stream", "TCP is not passed on"),
     ("mail", "mail is not passed on"),
     ("add_trailer", "trailers are not added"),
@@ -154,25 +151,22 @@ const PARTS: [&str; 6] = [
     "if_modified_since",
 ];
 
-const CODE: &str = "code in nginx is not run, and this may keep somebody out, or answer; allow-python asks a function of Python";
+const CODE: &str = "code inside nginx is not run, and this code may keep clients out, or answer requests; allow-python has a Python function decide";
 
-/// Beginnings of names of directives whose loss opens, with the reasons.
+/// Beginnings of names of directives that deny clients, so that their loss is an error, with the reasons.
 const RESTRICTIONS: [(&str, &str); 18] = [
-    (
-        "auth_",
-        "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
-    ),
-    ("secure_link", "links are not signed here"),
-    ("valid_referers", "where a link stands is not looked at"),
-    ("ssl_verify_client", "no certificates of clients are asked for; TLS is the work of a proxy in front"),
+    ("auth_", "here users come only from files of htpasswd; write auth = \"basic:FILE\" in the route"),
+    ("secure_link", "signed links are not checked here"),
+    ("valid_referers", "the field Referer is not checked"),
+    ("ssl_verify_client", "clients are not asked for certificates; TLS is the work of a proxy in front"),
     (
         "set_real_ip_from",
-        "the address of a client is that of the proxy in front, so allow and deny would see that one",
+        "here a client's address is that of the proxy in front, so allow and deny would see the proxy",
     ),
     ("modsecurity", "requests are not searched for attacks"),
     (
         "if",
-        "conditions on variables are not there, and this one may keep somebody out; a route may look at if-headers, if-query and remote",
+        "conditions on variables do not exist here, and this one may keep somebody out; a route can test if-headers, if-query and remote",
     ),
     ("access_by_lua", CODE),
     ("rewrite_by_lua", CODE),
@@ -184,5 +178,5 @@ const RESTRICTIONS: [(&str, &str); 18] = [
     ("SecRules", "requests are not searched for attacks"),
     ("more_set_input_headers", fields::BELIEVED),
     ("more_clear_input_headers", fields::BELIEVED),
-    ("limit_except", "this form of it is not carried over"),
+    ("limit_except", "this form of limit_except is not carried over"),
 ];

@@ -9,7 +9,7 @@ use crate::rules::access::{Rule, either, lists};
 use crate::rules::fields;
 use crate::text::quantity;
 
-/// Directives of http, a server or a location, which count for everything inside that has none of its own.
+/// Directives of http, a server or a location, which count for everything inside, unless it has directives of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
     pub(super) root: Option<(String, Place)>,
@@ -27,7 +27,7 @@ pub(super) struct Level {
     given: Vec<Directive>,
     /// Whether routes are served without TLS.
     is_clear: bool,
-    /// Whether `ssl on` is set, of releases in which `listen` did not say it.
+    /// Whether `ssl on` is set, the form of releases in which `listen` had no `ssl`.
     pub(super) ssl: bool,
     /// An index of folders that is not index.html.
     other_page: Option<Directive>,
@@ -113,7 +113,7 @@ impl Level {
             draft.lose(
                 &directive.place,
                 &directive.shown(),
-                "conditions on variables are not there; make it a site or a route",
+                "conditions on variables do not exist here; write a site or a route for this case",
             );
             return;
         }
@@ -128,7 +128,7 @@ impl Level {
     fn add_header(&mut self, directive: &Directive, draft: &mut Draft) {
         let (name, value) = (directive.arg(0), directive.arg(1));
         if value.contains('$') {
-            draft.lose(&directive.place, &directive.shown(), "there are no variables");
+            draft.lose(&directive.place, &directive.shown(), "variables do not exist here");
         } else if !value.is_empty() {
             self.headers.push((name.to_owned(), value.to_owned(), directive.place.clone()));
         }
@@ -143,7 +143,7 @@ impl Level {
             text => match quantity::seconds(text) {
                 Some(seconds) if directive.args.len() == 1 => Some(format!("max-age={seconds}")),
                 _ => {
-                    let why = "a time of the day or of the file cannot be said; cache-control takes max-age";
+                    let why = "an expiry cannot be at a time of day, or count from the file's own time; cache-control takes max-age";
                     draft.lose(&directive.place, &directive.shown(), why);
                     return;
                 }
@@ -164,7 +164,7 @@ impl Level {
             && let Some(place) = &self.listing
         {
             if let Some(page) = &self.other_page {
-                let why = "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+                let why = "here a folder that has one of these pages, and no index.html, would be listed, so no folder is listed";
                 draft.lose(&page.place, &page.shown(), why);
             } else {
                 route.keys.set("static-listing", crate::model::Value::Switch(true), place);
@@ -177,7 +177,7 @@ impl Level {
                 draft.lose(
                     &directive.place,
                     &directive.shown(),
-                    "conditions on variables are not there; here everybody is refused",
+                    "conditions on variables do not exist here; everybody is refused instead",
                 );
                 continue;
             }
@@ -185,7 +185,7 @@ impl Level {
         }
         if answers_all {
             if let Some(rule) = self.rules.first() {
-                let why = "return and rewrite answer everybody before allow and deny are looked at, and so they do here";
+                let why = "return and rewrite answer everybody before allow and deny are checked, in nginx and here";
                 draft.lose(&rule.place, if rule.allows { "allow" } else { "deny" }, why);
             }
             return;
@@ -198,7 +198,7 @@ impl Level {
         let found = lists(&self.rules);
         let is_either = self.any && directive.name.starts_with("auth_");
         if is_either && (!found.allow.is_empty() || found.nobody.is_some()) {
-            let why = "satisfy any: those whom it would let in are kept out";
+            let why = "satisfy any: clients whom only this line lets in are kept out";
             draft.lose(&directive.place, &shown, why);
             return;
         }
@@ -223,7 +223,7 @@ impl Level {
     fn admit_or_ask(&self, route: &mut Route, draft: &mut Draft) {
         let found = either(&self.rules);
         if let Some((_, place)) = found.deny.first() {
-            let why = "satisfy any: here deny counts for those with a password, too";
+            let why = "satisfy any: here deny also keeps out clients with a password";
             draft.lose(place, "deny", why);
         }
         for (name, list) in [("allow", &found.allow), ("deny", &found.deny)] {
@@ -244,7 +244,7 @@ impl Level {
     fn admit(&self, route: &mut Route, draft: &mut Draft) {
         let found = lists(&self.rules);
         if let Some(place) = &found.stricter {
-            let why = "here deny counts before allow, whatever their order; if they overlap, more are kept out than before";
+            let why = "here deny counts before allow, whatever their order; if the two overlap, more clients are kept out than in nginx";
             draft.lose(place, "deny behind allow", why);
         }
         if let Some(place) = &found.nobody {

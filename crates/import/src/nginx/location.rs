@@ -43,7 +43,7 @@ pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut D
         act(location, around, &mut route, &mut all, draft);
     }
     if let Some(one) = find("internal") {
-        let why = "clients are answered 404; where applications lead there, internal-redirects is said of the site, and internal here";
+        let why = "clients are answered 404; if applications redirect there internally, write internal-redirects in the site, and internal in this route";
         draft.lose(&one.place, "internal", why);
         route.respond(404, &one.place);
         all.clear();
@@ -109,8 +109,8 @@ fn led<'d>(location: &Location<'d>, around: &Around<'_>, draft: &mut Draft) -> L
     led
 }
 
-/// Notes the loss of a `rewrite`. The route refuses if it would answer what the rule leads away, or serve it without
-/// TLS.
+/// Notes the loss of a `rewrite`. The route refuses if it would answer requests that the rule leads elsewhere, or serve
+/// them without TLS.
 pub(super) fn lose_rewrite(one: &Directive, level: &Level, route: &mut Route, draft: &mut Draft) {
     let is_harmless = if level::redirects(one) {
         !(level.is_clear() && level::leads_to_tls(one))
@@ -137,7 +137,7 @@ fn act(
     if let Some(one) = location.directives.iter().find(|one| is_gateway(&one.name)) {
         let mount = mounted(location).map(|path| format!(" and mount = \"{path}\"")).unwrap_or_default();
         let why = format!(
-            "other servers are not asked; of an application in Python write app = \"module:name\"{mount} in the place of respond"
+            "requests are not passed on to other servers; for a Python application write app = \"module:name\"{mount} in the place of respond"
         );
         draft.lose(&one.place, &one.shown(), &why);
         route.respond(503, &one.place);
@@ -145,7 +145,7 @@ fn act(
         return;
     }
     if let Some(one) = find("stub_status") {
-        draft.lose(&one.place, "stub_status", "the setting admin has metrics, at an address of its own");
+        draft.lose(&one.place, "stub_status", "the setting admin opens an address with metrics");
         route.respond(404, &one.place);
         return;
     }
@@ -155,8 +155,8 @@ fn act(
     }
 }
 
-/// Returns the path where the application behind a gateway is mounted: it gets a `SCRIPT_NAME`, or its path is left
-/// out.
+/// Returns the path where the application behind a gateway is mounted: nginx tells it a `SCRIPT_NAME`, or leaves the
+/// path out.
 fn mounted<'l>(location: &'l Location<'_>) -> Option<&'l str> {
     let path = location.path.strip_suffix('/').filter(|path| !path.is_empty())?;
     let tells = |one: &Directive| match one.name.as_str() {
@@ -190,7 +190,7 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
         return match aliased(location, one.arg(0)) {
             Some(folder) if !folder.contains('$') => route.keys.set("files", folder, &one.place),
             _ => {
-                let why = "the path of the location and that of alias end differently; here it is a 503";
+                let why = "the path of the location and the path of alias end differently; requests are answered 503";
                 draft.lose(&one.place, &one.shown(), why);
                 route.respond(503, &one.place);
             }
@@ -200,7 +200,7 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
         Some((root, place)) if !root.contains('$') => {
             let beneath = if location.path.ends_with('/') { location.prefix.trim_matches('/') } else { "" };
             if !root.starts_with('/') {
-                let why = "there it is relative to nginx's own folder, and here to that of the file of sites";
+                let why = "in nginx this name is relative to nginx's own folder, and here to the folder of the file of sites";
                 draft.lose(place, &format!("root {root}"), why);
             }
             let root = root.trim_end_matches('/');
@@ -212,11 +212,12 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
             route.keys.set("files", folder, place);
         }
         Some((root, place)) => {
-            draft.lose(place, &format!("root {root}"), "there are no variables");
+            draft.lose(place, &format!("root {root}"), "variables do not exist here");
             route.respond(503, place);
         }
         None => {
-            let why = "it says no root, and that of nginx itself is not known here; here it is a 503";
+            let why =
+                "no root is given, and nginx's default root is not known here; requests are answered 503";
             draft.lose(location.place, &format!("location {}", location.prefix), why);
             route.respond(503, location.place);
         }
@@ -232,7 +233,7 @@ fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
             let folder = alias.trim_end_matches('/');
             Some(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() })
         }
-        // The alias of one path is a file: its folder is that of the whole path, if the names agree.
+        // The alias of one path is a file: without the path at its end, it is the folder, if the names agree.
         (false, false, false) => alias
             .strip_suffix(location.prefix.as_str())
             .map(str::to_owned)
@@ -264,12 +265,12 @@ fn tries(
         return;
     }
     if tried.is_empty() {
-        let why = "files of the folder are not looked for there, and would be served here";
+        let why = "nginx does not look for files of the folder here, but Adyton would serve them";
         return draft.refuse(route, place, &one.shown(), why);
     }
     if last.starts_with('=') {
         if last != "=404" {
-            draft.lose(place, &one.shown(), "what a folder lacks is a 404");
+            draft.lose(place, &one.shown(), "a file that the folder lacks is answered 404");
         }
         return;
     }
@@ -280,7 +281,8 @@ fn tries(
         };
         route.keys.set("static-fall-through", Value::Switch(true), place);
         if tried.iter().all(|one| one == "$uri") {
-            let why = "a folder that has an index.html is answered with that here, and there by the location";
+            let why =
+                "for a folder that has an index.html, Adyton sends that file, and nginx asks the location";
             draft.lose(place, &one.shown(), why);
         }
         let path = location.path.clone();
@@ -293,13 +295,13 @@ fn tries(
     match beneath.filter(|page| has_end(page, "html") && !page.contains('$')) {
         Some(page) => {
             route.keys.set("static-fallback", page, place);
-            let why = "the last page is for requests that accept HTML and whose last part has no extension; others are a 404";
+            let why = "the last page answers only requests that accept HTML and whose path ends without an extension; others are answered 404";
             draft.lose(place, &one.shown(), why);
         }
         None => draft.lose(
             place,
             &one.shown(),
-            "what is tried last is a page of the same folder, or a location @name",
+            "the last word has to be a page of the same folder, or a location @name",
         ),
     }
 }
@@ -356,7 +358,7 @@ fn note(directive: &Directive, draft: &mut Draft) {
         | "keepalive_timeout"
         | "client_body_timeout"
         | "send_timeout" => {
-            draft.lose(&directive.place, &directive.shown(), "this is said of a site, not of a route, here");
+            draft.lose(&directive.place, &directive.shown(), "here this is a key of a site, not of a route");
         }
         _ if is_gateway(name) => {}
         _ => known::tell(directive, draft),

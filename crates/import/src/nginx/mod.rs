@@ -1,8 +1,8 @@
 //! `nginx.conf`: its servers become sites; its locations, routes.
 //!
 //! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest
-//! prefix takes precedence over a suffix such as `*.php`. Where that makes a difference for what is kept out, it is a
-//! loss that opens.
+//! prefix takes precedence over a suffix such as `*.php`. If this difference would let in more clients, it is a loss
+//! with `opens` set.
 
 mod known;
 mod level;
@@ -58,7 +58,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Reads the top of the file, or http: a file may also be one that http includes.
+/// Reads the top of the file, and http in it: the file may also be one that http includes.
 fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     let http: Vec<Directive> = all
         .iter()
@@ -117,7 +117,7 @@ fn placed(server: Server, draft: &mut Draft) -> Placed {
     for listen in listens {
         let (place, shown) = (listen.directive.place.clone(), listen.directive.shown());
         if listen.proxied {
-            let why = "whom it is believed of is not said there; write proxy-protocol = true and trusted-proxies, in [server]";
+            let why = "this does not say which proxies are trusted; write proxy-protocol = true and trusted-proxies, in [server]";
             draft.refuse_site(&mut site, &place, &shown, why);
         }
         addresses.push(Address { bind: listen.bind, shown, place, tls: listen.tls });

@@ -1,4 +1,4 @@
-//! `auth_basic` and its file: each is inherited by itself.
+//! `auth_basic` and `auth_basic_user_file`: the two are inherited independently.
 
 use super::lex::Directive;
 use crate::model::{Draft, Route, shown};
@@ -34,11 +34,12 @@ impl Asking {
     pub(super) fn say(&self, route: &mut Route, draft: &mut Draft) {
         let Some(realm) = self.realm.as_ref().filter(|_| self.is_on()) else { return };
         let lost = match &self.file {
-            None => {
-                Some((realm, "nginx asks nobody without an auth_basic_user_file; say which file is meant"))
-            }
-            Some(file) if file.arg(0).contains('$') => Some((file, "there are no variables")),
-            Some(_) if realm.arg(0).contains('$') => Some((realm, "there are no variables")),
+            None => Some((
+                realm,
+                "without an auth_basic_user_file nginx asks nobody for a password; say which file is meant",
+            )),
+            Some(file) if file.arg(0).contains('$') => Some((file, "variables do not exist here")),
+            Some(_) if realm.arg(0).contains('$') => Some((realm, "variables do not exist here")),
             Some(_) => None,
         };
         if let Some((directive, why)) = lost {
@@ -48,8 +49,7 @@ impl Asking {
         }
         let Some(file) = &self.file else { return };
         if !file.arg(0).starts_with('/') {
-            let why =
-                "there it is relative to the folder of nginx.conf, and here to that of the file of sites";
+            let why = "in nginx this name is relative to the folder of nginx.conf, and here to the folder of the file of sites";
             draft.lose(&file.place, &file.shown(), why);
         }
         route.keys.set("auth", format!("basic:{}", file.arg(0)), &file.place);

@@ -78,7 +78,7 @@ fn pattern(regex: &str, any_case: bool) -> Paths {
     }
 }
 
-/// Reads `/\.`, `/\.ht`, `/\.(?!well-known)`: names that begin with a dot; returns whether all of them match.
+/// Reads `/\.`, `/\.ht`, `/\.(?!well-known)`: names that begin with a dot; returns whether all such names match.
 fn hidden(regex: &str) -> Option<bool> {
     let body = regex.strip_prefix("(?:^|/)").or_else(|| regex.strip_prefix("(^|/)"));
     let rest = body.or_else(|| regex.strip_prefix('/'))?.strip_prefix("\\.")?;

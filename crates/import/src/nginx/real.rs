@@ -32,7 +32,7 @@ fn take_out(all: &mut [Directive], is_only: bool, taken: &mut Vec<Directive>) {
 
 const NAMES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
 
-/// Header fields with an address that are known here.
+/// Header fields with the address of a client that are known here.
 const FIELDS: [&str; 3] = ["X-Real-IP", "X-Forwarded-For", "X-Client-IP"];
 
 fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {
@@ -44,7 +44,7 @@ fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {
         let one = header.unwrap_or(first);
         let why = match said {
             "proxy_protocol" => "write proxy-protocol = true beside trusted-proxies, in [server]",
-            _ => "this field is not one of trusted-fields",
+            _ => "trusted-fields cannot name this field",
         };
         return ProxyTrust::Lost(one.place.clone(), one.shown(), why);
     };
@@ -55,7 +55,7 @@ fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {
         whom == "unix" || address.parse::<std::net::IpAddr>().is_ok()
     };
     if let Some(one) = froms.iter().find(|one| !is_address(&whom(one))) {
-        return ProxyTrust::Lost(one.place.clone(), one.shown(), "a proxy is known by its address");
+        return ProxyTrust::Lost(one.place.clone(), one.shown(), "a proxy has to be named by its address");
     }
     for one in &froms {
         keys.add("trusted-proxies", &whom(one), &one.place);
@@ -69,7 +69,7 @@ fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {
     ProxyTrust::Less {
         place: first.place.clone(),
         what: first.shown(),
-        why: "without real_ip_recursive the last address of the field is the client there, and here the last one of no proxy",
+        why: "without real_ip_recursive nginx takes the last address of the field, and Adyton the last address that is not a trusted proxy's",
         is_of_private: false,
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn error_pages(outer: &[Directive], inside: &[Directive], site: &mut 
 fn file(path: &str, statuses: &[String], site: &Site) -> Result<String, &'static str> {
     let is_error = |status: &String| status.parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
     if !path.starts_with('/') || !statuses.iter().all(is_error) || path.contains(['$', '%', '?']) {
-        return Err("a page for an error has its status, and is a file: error-pages = { STATUS = \"FILE\" }");
+        return Err("an error page is a file for a status from 400 on: error-pages = { STATUS = \"FILE\" }");
     }
     let begins = |own: &String| own == path || (own.ends_with('/') && path.starts_with(own.as_str()));
     // Of equally long paths the first one counts.
@@ -109,13 +109,13 @@ fn file(path: &str, statuses: &[String], site: &Site) -> Result<String, &'static
         site.routes.iter().rev().filter(|route| longest(route).is_some()).max_by_key(|route| longest(route));
     let route = route.ok_or("nothing answers that path")?;
     let Some(Value::Text(folder)) = route.keys.get("files").map(|key| &key.value) else {
-        return Err("a page is a file; write error-pages = { STATUS = \"FILE\" }");
+        return Err("an error page must be a file; write error-pages = { STATUS = \"FILE\" }");
     };
     if route.keeps_out() || !site.refused.is_empty() {
-        return Err("not everybody may have that page, and an error is for everybody");
+        return Err("some clients are denied that page, but an error page is sent to everybody");
     }
     if !pages::ENDS.into_iter().any(|end| has_end(path, end)) || !folder.starts_with('/') {
-        return Err("a page is a file that is sent as it is, as one that ends in .html");
+        return Err("an error page must be a file that is sent as it is, such as one that ends in .html");
     }
     let front = route.paths.iter().filter(|own| begins(own) && own.ends_with('/')).map(String::len).max();
     let rest = front.map_or(path, |front| &path[front - 1..]);

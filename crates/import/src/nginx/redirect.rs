@@ -89,7 +89,7 @@ fn not_said(one: &Directive, route: &mut Route, draft: &mut Draft) {
     draft.lose(
         &one.place,
         &one.shown(),
-        "it has variables or a status that cannot be said; here it is a 503",
+        "this has a variable, or a status that a route cannot have; requests are answered 503",
     );
     route.respond(503, &one.place);
 }

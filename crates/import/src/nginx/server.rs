@@ -251,7 +251,7 @@ fn is_said(
             true
         }
         Paths::Ends { any_case: true, .. } => {
-            let why = "it is for ends of other cases, too, and here for these alone";
+            let why = "in nginx this pattern matches letters of either case; here it matches only the case that is written";
             if matters {
                 draft.refuse_site(site, place, &what, why);
             } else {
@@ -264,7 +264,7 @@ fn is_said(
             false
         }
         Paths::Hidden { .. } | Paths::Other => {
-            let why = "a pattern of paths is an end, as in \\.php$; other paths are /a or /a/";
+            let why = "a route cannot have a regular expression, unless it is an ending such as \\.php$";
             let pattern = pattern::regex(location.directive);
             match pattern.filter(|_| matters || has_own_files(location)) {
                 Some(pattern) => lost::refuse(site, pattern, place, &what, why, draft),
@@ -273,8 +273,7 @@ fn is_said(
             false
         }
         Paths::Exact(path) if path.ends_with('/') => {
-            let why =
-                "a path that ends in a slash has all beneath it here, and cannot stand for itself alone";
+            let why = "here a path that ends in a slash includes all paths beneath it, and cannot stand for itself only";
             if matters {
                 draft.refuse_site(site, place, &what, why);
             } else {
@@ -286,7 +285,7 @@ fn is_said(
     }
 }
 
-/// Leads paths like `/ab` to `location /a`, which has them in nginx, unless another location may be for them.
+/// Leads paths such as `/ab` to `location /a`, which answers them in nginx, unless another location may match them.
 fn spread(
     path: &str,
     location: &Location<'_>,
@@ -303,20 +302,25 @@ fn spread(
             .is_some_and(|rest| rest == "/" || !rest.is_empty() && !rest.starts_with('/'))
     };
     if !matters {
-        let why = format!("it is for {front}x, too, and here for {front} and what is beneath {path}");
+        let why = format!(
+            "in nginx this location also matches {front}x; here it matches only {front} and paths beneath {path}"
+        );
         draft.lose(place, &what, &why);
     } else if !around.prefixes.iter().any(is_longer) && lost::lead(site, path, place) {
-        let why = format!("it is for {front}x, too, and here such a path is taken for {path}");
+        let why = format!("in nginx this location also matches {front}x; here such a path is led to {path}");
         draft.lose(place, &what, &why);
     } else {
-        let why = format!("it is for {front}x, too, and here for {front} and what is beneath {path}");
+        let why = format!(
+            "in nginx this location also matches {front}x; here it matches only {front} and paths beneath {path}"
+        );
         draft.refuse_site(site, place, &what, &why);
     }
 }
 
-/// Notes that names with a dot in front are never served as files, and refuses `.well-known`, which would be.
+/// Notes that names with a dot in front are never served as files, and refuses `.well-known`, which would be served.
 fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft) {
-    let why = "files whose names begin with a dot are never served; applications are asked for theirs";
+    let why =
+        "files whose names begin with a dot are never served; but applications get requests for such names";
     draft.lose(place, what, why);
     if all {
         let mut known = Route::new("/.well-known/", place);
@@ -325,8 +329,8 @@ fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft
     }
 }
 
-/// Has a folder refuse if it would serve files that an end denies: nginx takes ends before beginnings, except `^~`, and
-/// Adyton after them.
+/// Has a folder refuse if it would serve files that a suffix denies: in nginx a suffix takes precedence over a prefix,
+/// unless the prefix says `^~`; in Adyton the prefix does.
 fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
     let guards: Vec<(String, Vec<String>)> = site
         .routes
@@ -345,11 +349,17 @@ fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
         let what = format!("location {path}");
         if route.keys.has("files") && !guards.is_empty() {
             let ends = guards.iter().flat_map(|(_, ends)| ends.clone()).collect::<Vec<_>>().join(", ");
-            let why = format!("here it counts before {ends}, and would serve such files beneath it");
+            let why = format!(
+                "here this path takes precedence over {ends}, and such files beneath it would be served"
+            );
             draft.open(&place, &what, &why);
             route.refused.extend(guards.iter().map(|(place, ends)| format!("{place}: {}", ends.join(", "))));
         } else if has_ends && !route.is_restricted() {
-            draft.lose(&place, &what, "here it counts before patterns of ends, there behind them");
+            draft.lose(
+                &place,
+                &what,
+                "here this location takes precedence over patterns of ends; in nginx the patterns do",
+            );
         }
     }
 }

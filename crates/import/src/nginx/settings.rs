@@ -41,7 +41,7 @@ pub(super) fn take(one: &Directive, table: Table, keys: &mut Keys, draft: &mut D
         }
         ("error_log", Table::Server) => error_log(one, keys, draft),
         ("error_log", Table::Site) => {
-            draft.lose(place, &one.shown(), "all sites have one error log, that of [server]");
+            draft.lose(place, &one.shown(), "all sites share the error log of [server]");
         }
         _ => return false,
     }
@@ -68,7 +68,7 @@ fn access_log(one: &Directive, keys: &mut Keys, draft: &mut Draft) {
         draft.lose(place, &one.shown(), "all requests are logged");
     }
     if keys.has("access-log") && keys.get("access-log").is_some_and(|key| key.value != Value::from("off")) {
-        draft.lose(place, &one.shown(), "there is one access log of a site");
+        draft.lose(place, &one.shown(), "a site has only one access log");
         return;
     }
     let file = if first == "/dev/stdout" { "-" } else { first };

@@ -43,7 +43,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
         route
     } else {
         let place = Place { file: Arc::clone(file), line: 1 };
-        python::no_app(&place, "it stands on the command line, as there is no wsgi_app in the file", draft)
+        python::no_app(&place, "the file has no wsgi_app, so the command line names the application", draft)
     };
     site.refused = refused;
     site.routes.push(route);
@@ -71,7 +71,7 @@ enum Kind<'t> {
     Says(&'t str, Node),
     /// Another statement, by its first line.
     Other(&'t str),
-    /// A statement inside another one that is not the body of a function.
+    /// A statement inside another statement, such as `if`, but not inside a function or a class.
     Code(&'t str),
 }
 
@@ -88,8 +88,8 @@ fn assigns(line: &str, name: &str) -> bool {
     })
 }
 
-/// Refuses everybody if a line of code may deny some clients, or may choose the user that serves: its effect is not
-/// known.
+/// Refuses everybody if a line of code may deny some clients, or may choose the user of the workers: the effect of the
+/// line is not known.
 fn code(text: &str, place: &Place, draft: &mut Draft, refused: &mut Vec<String>) {
     let line = text.split('#').next().unwrap_or_default().trim();
     let words: Vec<&str> = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_').collect();
@@ -101,7 +101,8 @@ fn code(text: &str, place: &Place, draft: &mut Draft, refused: &mut Vec<String>)
         || words.starts_with(&["async", "def", "pre_request"]);
     let changes = ["globals(", "exec(", "locals(", "vars("].iter().any(|call| line.contains(call));
     if brings || is_hook || changes || GUARDS.iter().any(|name| assigns(line, name)) {
-        let why = "the file is not run, and this may keep somebody out, or say as which user it is served";
+        let why =
+            "the file is not run, and this code may keep clients out, or choose the user of the workers";
         draft.open(place, line, why);
         refused.push(format!("{place}: {}", crate::model::shown(line)));
     }
@@ -193,9 +194,7 @@ fn other(line: &str, place: &Place, draft: &mut Draft) {
         return;
     }
     let why = match first {
-        "def" | "async" | "class" => {
-            "the file is not run; what hooks do is for adyton.hooks, in the application"
-        }
+        "def" | "async" | "class" => "the file is not run; hooks go into the application, with adyton.hooks",
         _ if line.contains("cpu_count") => "the file is not run; processes = \"auto\" is one for each CPU",
         _ => "the file is not run, and this is no literal; write its value into the file of sites",
     };
@@ -208,7 +207,7 @@ fn setting(name: &str, node: &Node, place: &Place, draft: &mut Draft, refused: &
         draft.open(
             place,
             name,
-            "no certificates of clients are asked for; TLS is the work of a proxy in front",
+            "clients are not asked for certificates; TLS is the work of a proxy in front",
         );
         refused.push(format!("{place}: cert_reqs"));
         return;
@@ -266,10 +265,10 @@ fn take(ours: &'static str, form: Form, node: &Node, place: &Place, draft: &mut 
             None => draft.lose(
                 place,
                 &format!("access_log_format = {format}"),
-                "it has an atom that is not there",
+                "Adyton does not know an atom of this format",
             ),
         },
-        _ => draft.lose(place, &format!("{ours} = {text}"), "this is no such value"),
+        _ => draft.lose(place, &format!("{ours} = {text}"), "this value has the wrong type"),
     }
 }
 
@@ -347,29 +346,29 @@ const NAMES: [(&str, &str, Form); 26] = [
 ];
 
 const REASONS: [(&str, &str); 20] = [
-    ("certfile", "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000 here"),
+    ("certfile", "TLS is the work of a proxy in front; for that proxy the server is at 127.0.0.1:8000"),
     ("keyfile", "TLS is the work of a proxy in front"),
     ("ca_certs", "TLS is the work of a proxy in front"),
     ("ciphers", "TLS is the work of a proxy in front"),
     ("ssl_version", "TLS is the work of a proxy in front"),
     ("cert_reqs", "TLS is the work of a proxy in front"),
     ("worker_class", "there is one kind of worker, with threads"),
-    ("forwarded_allow_ips", "trusted-proxies says whose word counts"),
-    ("secure_scheme_headers", "trusted-fields says which fields of trusted-proxies count"),
+    ("forwarded_allow_ips", "trusted-proxies says which proxies are trusted"),
+    ("secure_scheme_headers", "trusted-fields says which fields are believed of trusted-proxies"),
     ("proxy_protocol", "write proxy-protocol = true beside trusted-proxies, in [server]"),
     ("proxy_allow_ips", "write proxy-protocol = true beside trusted-proxies, in [server]"),
-    ("daemon", "the server stays in the foreground, for systemd or a container to keep"),
-    ("pidfile", "the server stays in the foreground, for systemd or a container to keep"),
-    ("statsd_host", "admin has metrics for Prometheus"),
-    ("statsd_prefix", "admin has metrics for Prometheus"),
+    ("daemon", "the server stays in the foreground, for systemd or a container to supervise"),
+    ("pidfile", "the server stays in the foreground, for systemd or a container to supervise"),
+    ("statsd_host", "the setting admin opens an address with metrics for Prometheus"),
+    ("statsd_prefix", "the setting admin opens an address with metrics for Prometheus"),
     ("logconfig", "the application sets up its own logging"),
     ("logconfig_dict", "the application sets up its own logging"),
     ("logger_class", "the application sets up its own logging"),
     ("reload_extra_files", "touch-reload names one file"),
-    ("syslog", "error-log = \"syslog\" is the same"),
+    ("syslog", "write error-log = \"syslog\" instead"),
 ];
 
-/// Settings that need no counterpart, because Adyton always does so.
+/// Settings that need no counterpart, because Adyton always does what they say.
 const ALWAYS_SO: [&str; 14] = [
     "max_requests_jitter",
     "worker_tmp_dir",

@@ -7,7 +7,7 @@ pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draf
     let (target, called) = match text.split_once('(') {
         Some((target, rest)) if rest.trim() == ")" => (target.trim(), true),
         Some(_) => {
-            draft.lose(place, text, "a factory is called without arguments");
+            draft.lose(place, text, "a factory can only be called without arguments");
             route.respond(503, place);
             return;
         }
@@ -47,7 +47,7 @@ pub(crate) fn site(place: &Place) -> Site {
     Site { place: Some(place.clone()), ..Site::default() }
 }
 
-/// Sets the defaults of another server for keys that it has no value for.
+/// Sets the defaults of another server for keys that have no value.
 pub(crate) fn unless_said(keys: &mut Keys, server: &str, defaults: &[(&'static str, &str)]) {
     for (name, value) in defaults {
         if !keys.has(name) {
@@ -56,7 +56,7 @@ pub(crate) fn unless_said(keys: &mut Keys, server: &str, defaults: &[(&'static s
     }
 }
 
-/// Returns an address as `bind` takes it: a path is a unix socket; a port, one of every address.
+/// Returns an address as `bind` takes it: a path is a unix socket; a port alone is that port of every address.
 pub(crate) fn bind(text: &str) -> String {
     let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text {

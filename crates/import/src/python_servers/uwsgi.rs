@@ -38,10 +38,14 @@ pub(crate) fn read(
     site.keys = std::mem::take(&mut found.site);
     for (place, shown) in std::mem::take(&mut found.ways_to_tls) {
         if draft.server.has("bind") {
-            let why = "it sends clients to https, and would serve them in the clear here; the proxy in front does that";
+            let why = "this port sends clients to https, but here it would serve them without TLS; leave the redirect to the proxy in front";
             draft.refuse_site(&mut site, &place, &shown, why);
         } else {
-            draft.lose(&place, &shown, "that is the work of the proxy in front, which has TLS");
+            draft.lose(
+                &place,
+                &shown,
+                "the redirect to https is the work of the proxy in front, which has TLS",
+            );
         }
     }
     site.refused.extend(std::mem::take(&mut found.refused));
@@ -93,7 +97,7 @@ fn section(
     Ok(())
 }
 
-/// Returns a value with those of earlier keys in it.
+/// Returns a value in which the values of earlier keys take the place of `%(key)`.
 fn filled(value: &str, entries: &mut [Entry]) -> String {
     let (mut out, mut rest) = (String::new(), value);
     while let Some(at) = rest.find("%(") {
@@ -172,13 +176,13 @@ impl Found {
             let mut route = app(&format!("{path}/"), module, place, draft);
             python::mount(path, &mut route, place);
             if !path.is_empty() && !self.manages_script_name {
-                let why = "without manage-script-name a proxy says SCRIPT_NAME, which chooses it; here its path does";
+                let why = "without manage-script-name uWSGI chooses the application by the proxy's SCRIPT_NAME, and Adyton by the path";
                 draft.lose(place, &format!("mount = {path}={module}"), why);
             }
             routes.push(route);
         }
         if let Some((_, module, place)) = self.mounts.iter().skip(1).find(|(path, ..)| path.is_empty()) {
-            let why = "uWSGI has the first application answer there, and here this one does";
+            let why = "in uWSGI the first application answers there, and here this one does";
             draft.lose(place, &format!("mount = /={module}"), why);
         }
         let has_root = self.mounts.iter().any(|(path, ..)| path.is_empty());
@@ -194,7 +198,11 @@ impl Found {
             _ if has_root => {}
             Some((module, place)) => routes.push(app("/", module, place, draft)),
             None if self.mounts.is_empty() => {
-                routes.push(python::no_app(place, "neither module nor wsgi-file names it", draft));
+                routes.push(python::no_app(
+                    place,
+                    "neither module nor wsgi-file names the application",
+                    draft,
+                ));
             }
             None => routes.push(self.rest(place, draft, app)),
         }
@@ -222,7 +230,7 @@ fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
         "mount" => mount(entry, found, draft),
         "http-to-https" => found.ways_to_tls.push((place.clone(), shown)),
         "static-skip-ext" => {
-            let why = "files with this end are the application's there, and would be sent as they are here";
+            let why = "in uWSGI the application answers for files with this end; here they would be sent as they are";
             draft.open(place, &shown, why);
             found.skipped.push(format!("{place}: {}", crate::model::shown(&shown)));
         }
@@ -246,7 +254,7 @@ fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
             draft.lose(
                 place,
                 &shown,
-                "TLS is the work of a proxy in front; without another address it is at 127.0.0.1:8000 here",
+                "TLS is the work of a proxy in front; without another address the server is at 127.0.0.1:8000",
             );
         }
         "chmod-socket" => draft.server.set("socket-mode", if is_true(value) { "666" } else { value }, place),
@@ -292,8 +300,8 @@ fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        // The part in front is a host, whose requests the application of all others would answer.
-        _ => found.refuse(place, &format!("{key} = {value}"), "this is no path and application", draft),
+        // The part in front of `=` is a host; here the application for all other hosts would answer its requests.
+        _ => found.refuse(place, &format!("{key} = {value}"), "this is not PATH=APPLICATION", draft),
     }
 }
 
@@ -307,20 +315,20 @@ fn restricts(key: &str, value: &str) -> Option<&'static str> {
     let begins = |names: &[&str]| names.iter().any(|front| key.starts_with(front));
     if begins(&["route", "final-route", "error-route", "response-route"]) {
         return Some(
-            "internal routing is not carried over, and this may keep somebody out; allow, deny, auth and rewrite are said of sites and routes",
+            "internal routing is not carried over, and this may keep somebody out; allow, deny, auth and rewrite are keys of sites and routes",
         );
     }
     if begins(&CONDITIONS) || key == "for" {
-        return Some("what stands behind it is decided when uWSGI starts, and is not known here");
+        return Some("uWSGI decides this when it starts, so the lines that depend on it are not known here");
     }
     if key.starts_with("vhost") && is_true(value) {
-        return Some("applications are not chosen by the names of hosts here; a site for each has hosts");
+        return Some("here applications are not chosen by host name; write a site with hosts for each");
     }
     if begins(&ISOLATION) {
         return Some("namespaces, capabilities and other roots are the work of systemd or a container");
     }
     if matches!(key, "https" | "https2" | "https-socket") && value.split(',').count() > 4 {
-        return Some("no certificates of clients are asked for; TLS is the work of a proxy in front");
+        return Some("clients are not asked for certificates; TLS is the work of a proxy in front");
     }
     DOUBTS
         .iter()
@@ -332,7 +340,7 @@ fn restricts(key: &str, value: &str) -> Option<&'static str> {
 fn folder(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut Draft) {
     let pair = if key == "check-static" { Some(("/", value.as_str())) } else { value.split_once('=') };
     let Some((path, folder)) = pair.filter(|(path, _)| path.starts_with('/')) else {
-        draft.lose(place, &format!("{key} = {value}"), "this is no path and folder");
+        draft.lose(place, &format!("{key} = {value}"), "this is not PATH=FOLDER");
         return;
     };
     let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
@@ -381,36 +389,41 @@ const NAMES: [(&str, &str, Form); 30] = [
     ("wsgi-manage-chunked-input", "stream-body", Form::Switch),
 ];
 
-const VENV: &str =
-    "start the adyton that is installed in the virtual environment, or write a group with its python";
+const VENV: &str = "start the adyton that is installed in the virtual environment, or write a group with the environment's python";
 
 const REASONS: [(&str, &str); 23] = [
-    ("socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
-    ("uwsgi-socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
+    (
+        "socket",
+        "Adyton does not speak the uwsgi protocol; the proxy in front has to speak HTTP, to an address of bind",
+    ),
+    (
+        "uwsgi-socket",
+        "Adyton does not speak the uwsgi protocol; the proxy in front has to speak HTTP, to an address of bind",
+    ),
     ("virtualenv", VENV),
     ("venv", VENV),
     ("home", VENV),
     ("pyhome", VENV),
-    ("stats", "admin has metrics, and adyton status and adyton top are the views"),
+    ("stats", "the setting admin opens an address with metrics; adyton status and adyton top show them"),
     ("post-buffering", "bodies stay in memory while body-memory-max has room for all of them together"),
-    ("static-index", "index.html is what is looked for in a folder, and nothing else"),
+    ("static-index", "only index.html is looked for in a folder"),
     ("static-expires", "cache-control of a route is the same for all its files"),
     ("log-format", "access-log-format takes Apache's atoms"),
-    ("pidfile", "the server stays in the foreground, for systemd or a container to keep"),
-    ("safe-pidfile", "the server stays in the foreground, for systemd or a container to keep"),
-    ("chown-socket", "the socket is the user's and group's, with socket-mode"),
-    ("cheaper-initial", "processes is how many there are at first"),
+    ("pidfile", "the server stays in the foreground, for systemd or a container to supervise"),
+    ("safe-pidfile", "the server stays in the foreground, for systemd or a container to supervise"),
+    ("chown-socket", "the socket belongs to the setting user and group; socket-mode is its mode"),
+    ("cheaper-initial", "processes is the number of workers at the start"),
     ("gevent", "there is one kind of worker, with threads"),
     ("asyncio", "there is one kind of worker, with threads"),
     ("spooler", "a queue such as Celery does that"),
     ("cron", "timers of systemd do that"),
     ("mule", "a unit of systemd does that"),
     ("attach-daemon", "a unit of systemd does that"),
-    ("emperor", "a unit of systemd for each does that"),
+    ("emperor", "a unit of systemd for each application does that"),
     ("cgi", "programs of a folder are run by a route with cgi = \"DIR\""),
 ];
 
-/// Settings that need no counterpart, because Adyton always does so.
+/// Settings that need no counterpart, because Adyton always does what they say.
 const ALWAYS_SO: [&str; 24] = [
     "master",
     "vacuum",

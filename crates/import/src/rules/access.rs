@@ -1,4 +1,4 @@
-//! Rules of which the first that matches counts, as lists of which `deny` always counts.
+//! Rules of which the first match counts, as two lists, of which `deny` always counts.
 
 /// A rule: `allow 10.0.0.0/8`, `deny all`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
     lists
 }
 
-/// Rules as lists, where a password is enough, too: addresses that need none, and addresses that are denied, though the
-/// rules would only ask them for one.
+/// Rules as lists, for a route where a password is enough, too: addresses that need no password, and addresses that are
+/// denied here, although the rules would only ask them for a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Either<P> {
     pub(crate) allow: Vec<(String, P)>,

@@ -2,10 +2,10 @@
 
 /// The reason for a loss of a field that clients could send themselves here.
 pub(crate) const BELIEVED: &str =
-    "fields of requests reach the application as clients send them, and it may believe this one";
+    "the application gets the fields of requests as clients send them, and may believe this one";
 
 /// The reason for a loss of a field in which proxies describe a client or a connection.
-pub(crate) const OF_PROXY: &str = "what clients send in it reaches the application; trusted-proxies and trusted-fields say whose word counts";
+pub(crate) const OF_PROXY: &str = "the application gets this field as clients send it; trusted-proxies and trusted-fields say which proxies and fields are trusted";
 
 /// Whether proxies describe a client or a connection in a field, which has its own settings here.
 pub(crate) fn is_of_proxy(field: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Lines of a folder's file that say which files are run, apart from all that becomes a file of sites.
+//! Lines of a folder's file that say which files are run: they are returned separately.
 
 /// Lines of a folder's file that say which files are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! Lines of a folder's file that a file of sites has no key for, apart from all that becomes a file of sites.
+//! Lines of a folder's file for which a file of sites has no key: they are returned separately.
 
 use crate::model::Place;
 use crate::rules::folder_handlers::FolderHandlers;
 
-/// Lines of a folder's file that are read apart.
+/// Lines of a folder's file that are returned separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderLines {
     /// Lines that say which files are run; `None`: such lines are treated like all other directives.
@@ -38,7 +38,7 @@ pub struct ErrorDocument {
     pub document: Document,
 }
 
-/// The second word of an `ErrorDocument`, as Apache tells them apart.
+/// The second word of an `ErrorDocument`, by the kinds that Apache distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Document {
     /// The server's own page.

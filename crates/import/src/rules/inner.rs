@@ -1,8 +1,8 @@
 //! The page of a folder for missing files: a file that also answers at other paths than its own.
 //!
 //! Other servers check once more who may have that file, by its own path, and so does Adyton for an index and a
-//! fallback. For this page the route of the request decides, so a folder refuses if another route denies its page to
-//! some clients.
+//! fallback. For the page for missing files, the route of the request decides, so a folder refuses if another route
+//! denies its page to some clients.
 
 use crate::model::{Key, Loss, Route, Site, Value, shown};
 
@@ -17,7 +17,7 @@ pub(crate) fn guard(site: &mut Site, losses: &mut Vec<Loss>) {
         let by = guard.keys.0.iter().find(says).map(|key| key.place.clone()).or(guard.place.clone());
         let (Some(place), Some(by)) = (route.place.clone(), by) else { continue };
         let why = format!(
-            "the folder of {place} answers with it, too, and here the path of the request decides who may"
+            "the folder of {place} answers missing paths with this page; there the rules of the requested path count, not those of the page"
         );
         losses.push(Loss { place: by.clone(), what: format!("path {}", shown(&path)), why, opens: true });
         route.refused.push(format!("{by}: {path}"));

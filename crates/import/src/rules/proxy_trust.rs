@@ -2,10 +2,10 @@
 
 use crate::model::{Draft, Place, Route, Site, shown};
 
-/// The result for trust in proxies, for sites with rules about addresses.
+/// The extent to which trust in proxies was carried over; rules about addresses depend on it.
 #[derive(Clone, Debug)]
 pub(crate) enum ProxyTrust {
-    /// The source does not mention it.
+    /// The source does not mention trusted proxies.
     Unsaid,
     /// Proxies are trusted as in the source.
     Carried,
@@ -17,7 +17,7 @@ pub(crate) enum ProxyTrust {
         /// Whether only addresses of private networks are not believed there.
         is_of_private: bool,
     },
-    /// Clients have the addresses of proxies: the place, the directive, the reason.
+    /// The trust was lost, so clients have the addresses of proxies: the place, the directive, the reason.
     Lost(Place, String, &'static str),
 }
 
@@ -42,7 +42,7 @@ impl ProxyTrust {
     }
 }
 
-/// Whether a route has rules about addresses; if not `all`, about those of private networks.
+/// Whether a route has rules about addresses; if not `all`, only rules about private networks count.
 fn sees(route: &Route, all: bool) -> bool {
     let keys = route.keys.0.iter().filter(|key| matches!(key.name, "allow" | "deny"));
     keys.flat_map(|key| key.value.texts()).any(|whom| all || is_private(&whom))

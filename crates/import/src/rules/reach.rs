@@ -37,7 +37,7 @@ pub(crate) struct Placed {
 pub(crate) fn keep_from_clear(sites: &mut [Placed], draft: &mut Draft) {
     for placed in sites.iter_mut().filter(|placed| placed.addresses.iter().any(|address| !address.tls)) {
         for (place, what) in &placed.lost_ways {
-            let why = "it sends clients to https, and is not carried over, so that they would be served in the clear";
+            let why = "this redirect to https is not carried over, so clients would be served without TLS";
             draft.refuse_site(&mut placed.site, place, what, why);
         }
     }
@@ -57,7 +57,7 @@ pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<
         .partition(|placed| placed.is_way_to_tls && !has_tls(&placed) && is_elsewhere(placed));
     for placed in left {
         if let Some(place) = &placed.site.place {
-            let why = "it only sends clients to https: that is the work of the proxy in front, which has TLS";
+            let why = "this site only redirects clients to https, which is the work of the proxy in front";
             draft.lose(place, "site", why);
         }
     }
@@ -73,7 +73,8 @@ pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
         reached.insert(address.reach());
     }
     for address in sites.iter().flat_map(|placed| &placed.addresses).filter(|address| address.tls) {
-        let where_to = if reached.is_empty() { "; for that one it is at 127.0.0.1:8000 here" } else { "" };
+        let where_to =
+            if reached.is_empty() { "; for that proxy the server is at 127.0.0.1:8000" } else { "" };
         draft.lose(&address.place, &address.shown, &format!("TLS is the work of a proxy in front{where_to}"));
     }
     for placed in sites {
@@ -99,7 +100,7 @@ fn leave_to_proxy(sites: &mut [Placed], draft: &mut Draft) {
             draft.lose(
                 &address.place,
                 &address.shown,
-                "what is served has TLS, so this is left to the proxy in front",
+                "all sites that serve something have TLS, so this address is left to the proxy in front",
             );
         }
     }
@@ -125,13 +126,14 @@ fn keep_apart(placed: &mut Placed, reached: &BTreeSet<String>, draft: &mut Draft
         draft.lose(
             &place,
             "site",
-            "it was at local addresses alone; here it is for clients of this machine alone",
+            "the site was only at local addresses; here only clients of this machine are let in",
         );
         return;
     }
-    let what = if own.is_empty() { "it had TLS alone" } else { "it was elsewhere" };
+    let what =
+        if own.is_empty() { "the site had only addresses with TLS" } else { "the site had other addresses" };
     let why =
-        format!("{what}, and here every site is at every address, this one at {}, too", other.join(", "));
+        format!("{what}, and here every site is at every address, also this one at {}", other.join(", "));
     draft.open(&place, "site", &why);
     placed.site.refused.push(format!("{place}: {what}"));
 }

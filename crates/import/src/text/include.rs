@@ -71,7 +71,7 @@ impl<'a> Includes<'a> {
             one.name = plain(&one.name);
         }
         if found.is_empty() && !pattern.contains(['*', '?', '[']) {
-            return Err(wrong(format!("{shown}: there is no such file; what it restricts would be lost")));
+            return Err(wrong(format!("{shown}: there is no such file; restrictions in it would be lost")));
         }
         Ok(found)
     }

@@ -1,6 +1,7 @@
 //! Times, sizes and formats of logs of other servers, as Adyton writes them.
 
-/// Returns a time of nginx (`1h30m`, `10d`, `500ms`, `60`) in seconds, or in milliseconds if it has no whole seconds.
+/// Returns a time of nginx (`1h30m`, `10d`, `500ms`, `60`) in seconds, or in milliseconds if it is not a whole number
+/// of seconds.
 pub(crate) fn time(text: &str) -> Option<String> {
     let (mut rest, mut ms) = (text, 0_u64);
     if rest.is_empty() {
@@ -38,7 +39,7 @@ pub(crate) fn seconds(text: &str) -> Option<u64> {
     time(text)?.strip_suffix('s')?.parse().ok()
 }
 
-/// Returns a size (`10m`, `1G`, `4096`) in small letters; `None` if the text is none.
+/// Returns a size (`10m`, `1G`, `4096`) in small letters; `None` if the text is not a size.
 pub(crate) fn size(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.strip_suffix(['k', 'm', 'g']).unwrap_or(&lower);

@@ -46,8 +46,8 @@ pub(crate) fn literal(regex: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether everything that a pattern matches has the sign in front of `rest` in it: that is not optional, and no
-/// alternative.
+/// Whether every text that a pattern matches contains the character in front of `rest`: this character is not optional,
+/// and the pattern has no alternative without it.
 pub(crate) fn is_one_way(rest: &str) -> bool {
     let mut depth = 0_usize;
     let mut signs = rest.chars();

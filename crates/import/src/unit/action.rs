@@ -49,7 +49,7 @@ impl<'c> Steps<'c> {
                 draft.lose(
                     place,
                     &format!("pass {pass}"),
-                    "other servers are not asked, and of routes it names none",
+                    "requests are not passed on to other servers, and this names no route",
                 );
                 route.respond(503, place);
             }
@@ -81,16 +81,15 @@ impl<'c> Steps<'c> {
             if let Some(status) = action.find("return") {
                 returns(status, action.find("location"), &mut route, &place, draft);
             } else {
-                draft.lose(&place, &shown(action), "other servers are not asked");
+                draft.lose(&place, &shown(action), "requests are not passed on to other servers");
                 route.respond(503, &place);
             }
             self.push(condition.clone(), route, None, draft);
         }
         if let Some(rewrite) = action.find("rewrite") {
-            // The following actions see another path, which another step may refuse.
+            // After a rewrite, the following actions see another path, which another step may refuse.
             let (place, what) = (self.unit.place(rewrite), format!("rewrite {}", shown(rewrite)));
-            let why =
-                "a step leads to no other path; rewrite of the site does, before any route is looked for";
+            let why = "a step cannot change the path; rewrite of the site does, before a route is chosen";
             for step in &mut self.all[first..] {
                 step.route.keys.0.retain(|key| key.name != "static-fall-through");
                 draft.refuse(&mut step.route, &place, &what, why);
@@ -116,11 +115,7 @@ impl<'c> Steps<'c> {
         let fallback = action.find("fallback");
         let last = shares.each().len().saturating_sub(1);
         if let Some(index) = action.find("index").filter(|index| index.text() != Some("index.html")) {
-            draft.lose(
-                &self.unit.place(index),
-                "index",
-                "index.html is what is looked for in a folder, and nothing else",
-            );
+            draft.lose(&self.unit.place(index), "index", "only index.html is looked for in a folder");
         }
         for (number, share) in shares.each().iter().enumerate() {
             let mut route = Route::new("/", &place);
@@ -131,7 +126,8 @@ impl<'c> Steps<'c> {
                     route.keys.set("static-fall-through", Value::Switch(true), &place);
                 }
             } else {
-                let why = "a folder has $uri at its end, and no other variables; here it is a 503";
+                let why =
+                    "a share has to end in $uri, and to have no other variables; requests are answered 503";
                 draft.lose(&place, &format!("share {}", shown(share)), why);
                 route.respond(503, &place);
             }
@@ -173,7 +169,7 @@ impl<'c> Steps<'c> {
             draft.lose(
                 &place,
                 &format!("application {name}"),
-                "applications are of Python, with WSGI; here it is a 503",
+                "applications have to be of Python, with WSGI; requests are answered 503",
             );
             route.respond(503, &place);
             return;
@@ -200,13 +196,16 @@ impl<'c> Steps<'c> {
         let mut lost = condition.lost.clone();
         let can_be_said = refuses && condition.has_all_but_remote();
         if !condition.not_remote.is_empty() && !can_be_said {
-            lost.push("addresses that are not meant can only be refused".to_owned());
+            lost.push(
+                "a step that excludes addresses can be carried over only if it refuses its requests"
+                    .to_owned(),
+            );
         }
         if lost.is_empty() {
             self.all.push(Step { condition, route, root });
             return;
         }
-        // Without this step a later one would answer, so the step refuses all requests that it may be for.
+        // Without this step a later one would answer, so the step refuses all requests that it may match.
         for why in lost {
             draft.open(&place, "step", &why);
             route.refused.push(format!("{place}: {why}"));
@@ -232,7 +231,7 @@ fn returns(status: &Node, location: Option<&Node>, route: &mut Route, place: &Pl
             draft.lose(
                 place,
                 &format!("return {}", shown(status)),
-                "this status, or its location, cannot be said; here it is a 503",
+                "a route cannot have this status, or its location; requests are answered 503",
             );
             route.respond(503, place);
         }
@@ -244,7 +243,7 @@ fn headers(fields: &Node, route: &mut Route, place: &Place, draft: &mut Draft) {
         match &value.item {
             Item::Null => route.keys.add("remove-headers", name, place),
             Item::Text(text) if !text.contains('$') => route.keys.pair("headers", name, text, place),
-            _ => draft.lose(place, &format!("response_headers {name}"), "there are no variables"),
+            _ => draft.lose(place, &format!("response_headers {name}"), "variables do not exist here"),
         }
     }
 }

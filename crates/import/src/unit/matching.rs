@@ -18,8 +18,8 @@ pub(super) struct Condition {
     pub(super) not_remote: Vec<String>,
     /// Half a sentence about each part that has no counterpart.
     pub(super) lost: Vec<String>,
-    /// Whether some paths have no counterpart, so that the step may be for any path; `any_host`: the same of host
-    /// names.
+    /// Whether some paths have no counterpart, so that the step may be for any path; `any_host`: whether some host
+    /// names have no counterpart.
     any_path: bool,
     any_host: bool,
 }
@@ -40,7 +40,7 @@ impl Condition {
                 "arguments" => condition.named(value, |all| &mut all.query),
                 // Every request without TLS has this scheme.
                 "scheme" if value.text() == Some("http") => {}
-                other => condition.lost.push(format!("conditions on {other} are not there")),
+                other => condition.lost.push(format!("conditions on {other} do not exist here")),
             }
         }
         condition
@@ -60,7 +60,7 @@ impl Condition {
                 list(self).push(value);
             } else {
                 is_whole = false;
-                self.lost.push(format!("the pattern {text} cannot be said"));
+                self.lost.push(format!("a route cannot have the pattern {text}"));
             }
         }
         is_whole
@@ -86,18 +86,18 @@ impl Condition {
             if address.parse::<std::net::IpAddr>().is_ok() || text == "unix" {
                 list.push(text.to_owned());
             } else {
-                self.lost.push(format!("the source {text} is no address or range as 10.0.0.0/8"));
+                self.lost.push(format!("the source {text} is no address, and no range such as 10.0.0.0/8"));
             }
         }
         if !self.remote.is_empty() && !self.not_remote.is_empty() {
-            self.lost.push("addresses that are meant and others that are not, in one list".to_owned());
+            self.lost.push("one list both names and excludes addresses, which a route cannot say".to_owned());
         }
     }
 
     /// Reads all pairs of `{"name": "value"}`; a list of such tables, of which one has to match, has no counterpart.
     fn named(&mut self, node: &Node, list: fn(&mut Condition) -> &mut Vec<(String, String)>) {
         if matches!(&node.item, Item::List(all) if all.len() > 1) {
-            self.lost.push("one set of fields or another cannot be said in one route".to_owned());
+            self.lost.push("one route cannot require one set of fields or another".to_owned());
             return;
         }
         for (name, value) in node.each().iter().flat_map(Node::pairs) {
@@ -105,12 +105,12 @@ impl Condition {
                 Some(text) if text == "*" || !text.starts_with(['!', '~']) && !text.contains('*') => {
                     list(self).push((name.clone(), text.to_owned()));
                 }
-                _ => self.lost.push(format!("the pattern of {name} cannot be said")),
+                _ => self.lost.push(format!("a route cannot have the pattern of {name}")),
             }
         }
     }
 
-    /// Returns the condition that both match; parts that do not go together are lost.
+    /// Returns the condition that holds if both conditions hold; parts that cannot be combined are lost.
     pub(super) fn and(&self, inner: &Condition) -> Condition {
         let mut both = inner.clone();
         let lists = [
@@ -124,7 +124,9 @@ impl Condition {
                 inner.clone_from(outer);
             } else if !outer.is_empty() && outer != inner {
                 both.any_host |= name == "host";
-                both.lost.push(format!("two conditions on {name}, one in another"));
+                both.lost.push(format!(
+                    "two different conditions on {name}, one inside the other, cannot be carried over"
+                ));
             }
         }
         if both.paths.is_empty() {
@@ -133,7 +135,10 @@ impl Condition {
             let is_within = both.paths.iter().all(|path| self.paths.iter().any(|outer| covers(outer, path)));
             if !is_within {
                 both.any_path = true;
-                both.lost.push("two conditions on uri, one in another".to_owned());
+                both.lost.push(
+                    "two different conditions on uri, one inside the other, cannot be carried over"
+                        .to_owned(),
+                );
             }
         }
         both.fields.extend(self.fields.iter().cloned());

@@ -1,7 +1,7 @@
 //! The JSON of NGINX Unit: listeners, routes, applications, settings.
 //!
-//! Unit tries routes in their order; here the most specific path counts. `order.rs` has the same step answer each
-//! request, or notes a loss if another one does.
+//! Unit tries routes in their order; here the most specific path counts. `order.rs` has each request answered by the
+//! same step as in Unit, or notes a loss if another step answers.
 
 mod action;
 mod config;
@@ -23,7 +23,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     let mistake =
         |line, what: &str| Mistake { place: Place { file: Arc::clone(file), line }, what: what.to_owned() };
     let root = Cursor::new(text, Dialect::Json).whole().map_err(|(line, what)| mistake(line, what))?;
-    // The file may be that of the whole API, where `/config` has the same one level deeper.
+    // The file may be a dump of the whole API, in which the configuration is one level deeper, at `config`.
     let root = root.find("config").unwrap_or(&root);
     let unit = Unit::new(root, file);
     let Some(listeners) = root.find("listeners").filter(|node| !node.pairs().is_empty()) else {
@@ -52,19 +52,17 @@ fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
         let place = unit.place(node);
         let to = node.find("pass").and_then(Node::text).unwrap_or_default().to_owned();
         if pass.as_ref().is_some_and(|pass| *pass != to) {
-            let why =
-                "here addresses do not tell sites apart; this one needs a file, and a server, of its own";
+            let why = "here addresses do not tell sites apart; this listener needs a file of sites, and a server, of its own";
             draft.lose(&place, &format!("listener {address}"), why);
             continue;
         }
         pass = Some(to);
         if node.find("forwarded").is_some() || node.find("client_ip").is_some() {
-            let why = "the address of a client is that of the proxy in front, so conditions on it would see that one";
+            let why = "here a client's address is that of the proxy in front, so conditions on source would see the proxy";
             draft.refuse_all(&place, &format!("listener {address}: forwarded"), why);
         }
         if node.find("tls").is_some() {
-            let why =
-                "TLS is the work of a proxy in front; without another address it is at 127.0.0.1:8000 here";
+            let why = "TLS is the work of a proxy in front; without another address the server is at 127.0.0.1:8000";
             draft.lose(&place, &format!("listener {address}: tls"), why);
         } else {
             let bind =

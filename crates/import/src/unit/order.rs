@@ -15,14 +15,14 @@ pub(super) struct Step {
     pub(super) root: Option<String>,
 }
 
-/// A step for one of its paths; `number` is that of the step.
+/// A step for one of its paths; `number` is the number of the step.
 struct Single {
     path: String,
     number: usize,
     step: Step,
 }
 
-/// Addresses that alone may pass a step for a path.
+/// The only addresses that a step lets pass to the next step, for a path.
 struct Guard {
     path: String,
     admitted: Vec<String>,
@@ -32,14 +32,14 @@ struct Guard {
 /// Limit of a site's steps; each is compared with each.
 const STEPS_MAX: usize = 500;
 
-/// Returns the routes of a site. If the paths of a step include one that a later step has, the earlier step comes first
-/// in Unit, too: its route is repeated for that path.
+/// Returns the routes of a site. If the paths of a step include a path of a later step, the earlier step counts first
+/// in Unit, so its route is repeated for that path.
 pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
     if let Some(place) = steps.get(STEPS_MAX).and_then(|step| step.route.place.clone()) {
         steps.truncate(STEPS_MAX);
         let mut route = Route::new("/", &place);
         route.respond(503, &place);
-        let why = "there are too many of them; those from here on are left out";
+        let why = "there are too many steps; the steps from this line on are left out";
         draft.refuse(&mut route, &place, "routes", why);
         steps.push(Step { condition: Condition::default(), route, root: None });
     }
@@ -56,7 +56,7 @@ pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
                 draft.lose(
                     place,
                     &format!("step for {}", single.path),
-                    "a step before it has all its requests",
+                    "an earlier step answers all its requests",
                 );
             }
             continue;
@@ -94,11 +94,11 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
                 let step = guarded(&step, &other.path, &guards, draft);
                 singles.push(Single { path: other.path.clone(), number, step });
             }
-            // An application with a prefix gets another SCRIPT_NAME beneath it, so those paths need a route of their
-            // own.
+            // An application with a prefix gets another SCRIPT_NAME beneath the prefix, so the paths there need a route
+            // of their own.
             let inner = mount(&step.route).map(|(mount, _)| format!("{mount}/"));
             if let (true, Some((_, place))) = (path.starts_with('*'), mount(&step.route)) {
-                draft.lose(&place, "prefix", &format!("for {path} the whole path is the application's"));
+                draft.lose(&place, "prefix", &format!("for {path} the application gets the whole path"));
             }
             if let Some(inner) = inner.filter(|inner| *inner != path && covers(&path, inner)) {
                 let step = guarded(&step, &inner, &guards, draft);
@@ -132,12 +132,12 @@ fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step
     for guard in guards {
         if covers(&guard.path, path) {
             if step.route.keys.has("allow") {
-                // A client would have to be in two lists, which one key cannot say.
+                // The client would have to be in two lists of addresses, and one key cannot say that.
                 step.route.refused.push(format!("{}: two conditions on source", guard.place));
                 draft.open(
                     &guard.place,
                     "source",
-                    "two conditions on addresses, one beneath another, cannot be said",
+                    "one route cannot have two conditions on addresses, of its own path and of a path above it",
                 );
             }
             for network in &guard.admitted {
@@ -148,7 +148,7 @@ fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step
             draft.open(
                 &guard.place,
                 &what,
-                &format!("here {path} counts before it, which stands behind it there"),
+                &format!("in Unit this step comes before {path}, here it comes after it"),
             );
             step.route.refused.push(format!("{}: {what}", guard.place));
         }
@@ -166,7 +166,7 @@ fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
     route.paths = vec![path.to_owned()];
     if let Some(place) = route.place.clone() {
         if let Some(root) = &step.root {
-            // A folder at a beginning is searched for the rest of the path; else for the whole path.
+            // At a prefix, a folder is searched for the rest of the path; otherwise for the whole path.
             let beneath = path.strip_suffix('/').unwrap_or_default();
             let folder = format!("{root}{beneath}");
             route.keys.set("files", if folder.is_empty() { "/".to_owned() } else { folder }, &place);
@@ -195,12 +195,12 @@ fn overlap(one: &str, other: &str) -> bool {
     is_end(one) != is_end(other) && one.ends_with('/') != other.ends_with('/') && !covers(other, one)
 }
 
-/// Notes that a prefix takes precedence over a suffix here, whichever comes first in Unit; the step refuses, if that
-/// opens something.
+/// Notes that a prefix takes precedence over a suffix here, whichever comes first in Unit; the step refuses if this
+/// difference would let in more clients.
 fn tell(path: &str, step: &mut Step, other: &Single, draft: &mut Draft) {
     let Some(place) = step.route.place.clone().filter(|_| !path.starts_with('*')) else { return };
     let what = format!("step for {path}");
-    let why = format!("here it counts before {}, which stands before it there", other.path);
+    let why = format!("in Unit this step comes after {}, here it comes before it", other.path);
     if other.step.route.is_restricted() && (other.step.route.keeps_out() || step.root.is_some()) {
         draft.open(&place, &what, &why);
         step.route.refused.push(format!("{place}: {}", other.path));

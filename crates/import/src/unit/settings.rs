@@ -29,7 +29,7 @@ pub(super) fn read(unit: &Unit<'_>, draft: &mut Draft) {
         access_log(unit, node, draft);
     }
     if !draft.server.has("user") {
-        let why = "applications have the user of unitd there, and here that of who starts the server: write user, if that is root";
+        let why = "in Unit applications run as the user of unitd, and here as whoever starts the server: write user, if that is root";
         draft.lose(&unit.place(unit.root), "user", why);
     }
     python::unless_said(
@@ -48,7 +48,11 @@ fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
             draft.server.set("access-log-format", format, &place);
         }
         Some(format) => {
-            draft.lose(&place, format, "formats are written in Apache's atoms here: access-log-format");
+            draft.lose(
+                &place,
+                format,
+                "here log formats are written with Apache's atoms, in access-log-format",
+            );
         }
         None => {}
     }
@@ -87,7 +91,7 @@ pub(super) fn application(
             }
             "limits" => limits(unit, name, value, draft),
             "home" => {
-                let why = "start the adyton that is installed in the virtual environment, or write a group with its python";
+                let why = "start the adyton that is installed in the virtual environment, or write a group with the environment's python";
                 draft.lose(&unit.place(value), &format!("home {}", shown(value)), why);
             }
             "isolation" => {
@@ -108,7 +112,7 @@ fn processes(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
         }
     }
     if let Some(node) = node.find("idle_timeout") {
-        draft.lose(&unit.place(node), "idle_timeout", "how soon a worker goes is not a setting");
+        draft.lose(&unit.place(node), "idle_timeout", "how soon an idle worker ends is not a setting");
     }
 }
 
@@ -140,7 +144,7 @@ fn own(unit: &Unit<'_>, application: &str, node: &Node, route: &mut Route, draft
             Some((name, value)) => (format!("{name} {}", shown(value)), unit.place(value)),
             None => ("user of unitd".to_owned(), unit.place(node)),
         };
-        let why = "the first application runs as another user, and so would this one; write a group with its user, \
+        let why = "the first application runs as another user, and so would this one; write a group with this application's user, \
                    and group = \"NAME\" in the route";
         draft.refuse(route, &place, &format!("application {application}: {what}"), why);
         return;
@@ -161,7 +165,7 @@ fn set(unit: &Unit<'_>, application: &str, ours: &'static str, node: &Node, draf
             draft.lose(
                 &place,
                 &what,
-                "the first application says it for all; one in a group has settings of its own",
+                "the first application's value counts for all; an application in a group has settings of its own",
             );
         }
         Some(_) => {}

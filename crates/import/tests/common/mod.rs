@@ -67,13 +67,13 @@ pub(crate) fn check(text: &str) {
     }
 }
 
-/// A configuration with a restriction that a file of sites cannot say, and what has to refuse because of it.
+/// A configuration with a restriction that a file of sites cannot say, and the path that has to refuse because of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening<'t> {
     pub(crate) text: &'t str,
     /// The line that the error names.
     pub(crate) line: usize,
-    /// The path of a route that refuses everybody; empty: all of them do.
+    /// The path of a route that refuses everybody; empty: all routes do.
     pub(crate) path: &'t str,
 }
 

@@ -133,7 +133,8 @@ impl FolderPages<'_> {
             ));
         };
         if !has_shown_name(page) {
-            return Err("a page is a file that is sent as it is, as one that ends in .html".to_owned());
+            return Err("an error page must be a file that is sent as it is, such as one that ends in .html"
+                .to_owned());
         }
         let place = file.folder.join(page);
         // A folder on the way with settings of its own may keep clients from the page.

@@ -12,7 +12,7 @@ class Book(models.Model):
     cover = models.FileField(upload_to="covers/", blank=True)
 
     class Meta:
-        """As they stand on the shelf."""
+        """Order of the books on the shelf."""
 
         ordering = ("author", "title")
 

@@ -22,7 +22,7 @@ def book(request: HttpRequest, number: int) -> HttpResponse:
 
 @login_required
 def private(request: HttpRequest) -> HttpResponse:
-    """Greet who has logged in."""
+    """Greet the user who has logged in."""
     return render(request, "books/private.html")
 
 

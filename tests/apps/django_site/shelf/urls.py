@@ -14,7 +14,7 @@ urlpatterns = [
     path("private/", views.private, name="private"),
     path("digest/", views.digest, name="digest"),
     path("form/", views.form, name="form"),
-    # Browsers ask for it on pages of the admin, which name no icon.
+    # Browsers ask for this file on pages of the admin, which name no icon.
     path("favicon.ico", RedirectView.as_view(url=static("books/icon.svg"))),
     path("admin/", admin.site.urls),
 ]

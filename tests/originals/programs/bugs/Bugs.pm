@@ -18,7 +18,7 @@ sub bugs {
     return sort { $a <=> $b } map { /^(\d+)\.$kind$/ ? $1 : () } readdir $folder;
 }
 
-# Reads one, as fields; an empty list if there is none.
+# Reads a thing of a kind, as fields; an empty list if there is none.
 sub bug {
     my ($kind, $id) = @_;
     return unless defined $id && $id =~ /^\d+$/ && open my $file, '<:raw', "$data/$id.$kind";
@@ -33,7 +33,7 @@ sub bug {
     return \%bug;
 }
 
-# Writes a new one; returns its number.
+# Writes a new thing of a kind; returns its number.
 sub keep {
     my ($kind, $content, %fields) = @_;
     my $id = 1 + ((bugs($kind))[-1] // 0);

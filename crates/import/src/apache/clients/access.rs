@@ -5,7 +5,7 @@ use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Place, Route, shown};
 
-/// Clients that are let in, as far as keys can say it: addresses, users, and whether one of both is enough.
+/// Clients that are let in, as far as keys can say: addresses, users, and whether an address or a user is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
     /// Addresses that are let in; `None`: every address.
@@ -13,7 +13,7 @@ pub(crate) struct Access {
     deny: Vec<String>,
     /// Users that are let in; `None`: no password is asked for.
     users: Option<Users>,
-    /// Whether a client needs only one of both: an address of `allow`, or a password.
+    /// Whether an address of `allow` is enough without a password, and a password without such an address.
     is_either: bool,
     /// Further conditions that no key can say: each is a restriction that is lost.
     lost: Vec<(Place, String, &'static str)>,
@@ -22,15 +22,16 @@ pub(crate) struct Access {
     place: Option<Place>,
 }
 
-const GRANTED_OR_DENIED: &str = "all are granted or denied, and nothing stands behind it";
-const NOT_SAID: &str = "this can be said of addresses and users alone";
-const NO_PROVIDER: &str = "users and groups come from files here, of htpasswd, htdigest and AuthGroupFile";
+const GRANTED_OR_DENIED: &str = "Require all takes one word, granted or denied";
+const NOT_SAID: &str = "an access rule can name only addresses and users";
+const NO_PROVIDER: &str =
+    "here users and groups come only from files: of htpasswd, of htdigest, or an AuthGroupFile";
 
 impl Access {
     /// Writes the rules into the keys of a route; `asking` says how passwords are asked for.
     pub(crate) fn say(&self, asking: &Asking<'_>, route: &mut Route, draft: &mut Draft) {
         for (place, what, why) in &self.stricter {
-            draft.lose(place, what, &format!("{why}; those whom it would let in are kept out"));
+            draft.lose(place, what, &format!("{why}; clients whom only this line lets in are kept out"));
         }
         for (place, what, why) in &self.lost {
             draft.open(place, what, why);
@@ -51,7 +52,11 @@ impl Access {
             Ok(()) if self.is_either => route.keys.set("auth-satisfy", "any", place),
             Ok(()) => {}
             Err((place, what, why)) if self.is_either => {
-                draft.lose(&place, &what, &format!("{why}; those whom it would let in are kept out"));
+                draft.lose(
+                    &place,
+                    &what,
+                    &format!("{why}; clients whom only this line lets in are kept out"),
+                );
             }
             Err((place, what, why)) => {
                 draft.open(&place, &what, &why);
@@ -60,8 +65,8 @@ impl Access {
         }
     }
 
-    /// Returns the rules with nobody in the place of users, for names of files, which have no route of their own that
-    /// could ask.
+    /// Returns the rules with all users denied. Rules for names of files need this, because such names have no route of
+    /// their own that could ask for a password.
     pub(crate) fn without_users(self) -> Access {
         match (&self.users, self.is_either) {
             (None, _) => self,
@@ -80,7 +85,7 @@ impl Access {
         !self.is_either && self.allow.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Returns rules that let in those whom both let in.
+    /// Returns rules that let in the clients that both rules let in.
     fn and(mut self, other: Access) -> Access {
         let place = self.place.take().or(other.place);
         self.place.clone_from(&place);
@@ -98,7 +103,9 @@ impl Access {
             if is_all(&self.allow, &self.users) {
                 (self.allow, self.users, self.is_either) = (other.allow, other.users, other.is_either);
             } else if !is_same && !is_all(&other.allow, &other.users) {
-                lose("one rule that an address or a user keeps, beside another one");
+                lose(
+                    "an address or a user is enough for one rule, and another rule must be met as well; one route cannot say both",
+                );
             }
             return self;
         }
@@ -107,19 +114,19 @@ impl Access {
             (None, allow) => self.allow = allow,
             (Some(known), Some(allow)) if *known == allow || known.is_empty() => {}
             (Some(_), Some(allow)) if allow.is_empty() => self.allow = Some(allow),
-            _ => lose("two lists of addresses, both of which have to have a client"),
+            _ => lose("the client's address must be in two lists at once, which one route cannot say"),
         }
         match (&self.users, other.users) {
             (_, None) => {}
             (None, users) => self.users = users,
             (Some(known), Some(users)) if users.is_all() || *known == users => {}
             (Some(known), Some(users)) if known.is_all() => self.users = Some(users),
-            _ => lose("two lists of users, both of which have to have one"),
+            _ => lose("the user must be in two lists at once, which one route cannot say"),
         }
         self
     }
 
-    /// Returns rules that let in those whom one of both lets in.
+    /// Returns rules that let in the clients that at least one of the two rules lets in.
     fn or(mut self, mut other: Access) -> Access {
         if self.is_open() || other.is_nobody() {
             return self;
@@ -127,7 +134,7 @@ impl Access {
         if other.is_open() || self.is_nobody() {
             return other;
         }
-        // A condition that no key can say would let more clients in: without it fewer are.
+        // A condition that no key can say would let more clients in; without the condition fewer clients are let in.
         if !other.lost.is_empty() {
             let told = std::mem::take(&mut other.lost);
             if self.lost.is_empty() {
@@ -177,7 +184,7 @@ fn is_require(line: &Line) -> bool {
 }
 
 /// Returns the rules of a path. `old` is from the last section with `Order`, `Allow`, `Deny` or `Satisfy`, and
-/// `required` from the last one with `Require`: each of both is inherited by itself.
+/// `required` from the last section with `Require`: the two are inherited independently.
 pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<Access> {
     match (old, required.cloned()) {
         (None, required) => required,
@@ -187,14 +194,14 @@ pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<A
     }
 }
 
-/// Returns the rules of lines of which each is enough.
+/// Returns the rules of several lines, each of which is enough to let a client in.
 fn any(lines: &[&Line]) -> Access {
     let mut each = lines.iter().map(|line| one(line));
     let Some(first) = each.next() else { return Access::default() };
     each.fold(first, Access::or)
 }
 
-/// Returns the rules of parts that are all needed.
+/// Returns the rules of several parts, all of which a client has to meet.
 fn all(each: Vec<Access>, place: Option<Place>) -> Access {
     each.into_iter().fold(Access { place, ..Access::default() }, Access::and)
 }
@@ -245,14 +252,14 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
         "user" | "group" | "wsgi-group"
             if line.args.len() < 2 || line.args.iter().any(|name| name.contains(',')) =>
         {
-            lost("names stand behind it, without commas in them")
+            lost("this takes names, and no name may contain a comma")
         }
         "user" => users(Users { names: names(), ..Users::default() }),
         "group" => users(Users { groups: names(), ..Users::default() }),
         "wsgi-group" => users(Users { script_groups: names(), ..Users::default() }),
-        "host" | "forward-dns" => lost("names of hosts are not looked up; say addresses"),
-        "env" | "expr" => lost("conditions on variables are not there"),
-        "method" => lost("methods are said of a route: methods = [\"GET\"]"),
+        "host" | "forward-dns" => lost("host names are not looked up; write addresses"),
+        "env" | "expr" => lost("conditions on variables do not exist here"),
+        "method" => lost("methods are a key of a route: methods = [\"GET\"]"),
         "ssl" | "ssl-verify-client" => lost("TLS is the work of a proxy in front"),
         kind if kind.contains("group") || kind.contains("user") || kind.starts_with("ldap") => {
             lost(NO_PROVIDER)
@@ -261,7 +268,7 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
     }
 }
 
-/// Returns the rules of `Require not`: all but a list of addresses.
+/// Returns the rules of `Require not`, which deny a list of addresses; any other negation is lost.
 fn negated(one: Access, line: &Line) -> Access {
     match one.allow {
         Some(deny)
@@ -285,7 +292,7 @@ pub(crate) struct Old {
 }
 
 impl Old {
-    /// Returns the rules with nobody in the place of users.
+    /// Returns the rules with all users denied.
     pub(crate) fn without_users(self) -> Old {
         Old { access: self.access.without_users(), ..self }
     }
@@ -303,7 +310,7 @@ pub(crate) fn old(section: &[Line]) -> Option<Old> {
 const WORDS: [(&str, &[&str]); 2] =
     [("order", &["allow,deny", "deny,allow", "mutual-failure"]), ("satisfy", &["all", "any"])];
 
-const ODD: &str = "Apache takes one word of its own here, without blanks in it, and refuses the file";
+const ODD: &str = "Apache takes exactly one of its own words here, and refuses a file with anything else";
 
 /// Returns the rules of `Order allow,deny` and its lists.
 fn listed(section: &[Line], place: Place) -> Access {
@@ -382,8 +389,8 @@ mod tests {
         together(old(&lines).as_ref(), required(&lines).as_ref())
     }
 
-    /// Returns `allow|deny @users`, with `/` in the place of the space if one of both is enough; `!` for each lost
-    /// restriction, `?` for each lost permission.
+    /// Returns `allow|deny @users`, with `/` in the place of the space if an address or a user is enough; `!` for each
+    /// lost restriction, `?` for each lost permission.
     fn shown(access: Option<Access>) -> String {
         let Some(access) = access else { return "nothing".to_owned() };
         let allow = access.allow.map_or("all".to_owned(), |allow| allow.join(" "));

@@ -1,4 +1,4 @@
-//! Passwords: `AuthType` and its kin, each of which is inherited by itself.
+//! Passwords: `AuthType` and its kin, each of which is inherited independently.
 
 use crate::apache::language::line::Line;
 use crate::model::{Draft, Place, Route, shown};
@@ -31,7 +31,7 @@ impl Users {
     }
 }
 
-/// Directives about passwords from all sections of a path; the last section's count.
+/// Directives about passwords from all sections of a path; of each directive the last one counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking<'l> {
     scheme: Option<&'l Line>,
@@ -42,7 +42,7 @@ pub(crate) struct Asking<'l> {
     digest_provider: Option<&'l Line>,
     /// `AuthBasicUseDigestAlgorithm`: passwords of one scheme in a file of the other.
     mixed: Option<&'l Line>,
-    /// Scripts of `mod_wsgi` that know users, groups, and requests.
+    /// Scripts of `mod_wsgi` that check users, groups, and requests.
     user_script: Option<&'l Line>,
     group_script: Option<&'l Line>,
     access_script: Option<&'l Line>,
@@ -70,29 +70,32 @@ impl<'l> Asking<'l> {
         *found = Some(line);
     }
 
-    /// Asks for the password of one of these users; `place` is where they are named.
+    /// Has a route ask for the password of one of these users; `place` is the line that names the users.
     ///
     /// # Errors
     ///
-    /// No key can say it; the route has to refuse.
+    /// No key can say how the password is asked for; then the route has to refuse.
     pub(super) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
         let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
         let scheme = self.scheme.ok_or_else(|| {
-            let why = "how users are asked is not said: AuthType Basic or Digest, with an AuthUserFile";
+            let why = "there is no AuthType; write AuthType Basic or Digest, with an AuthUserFile";
             (place.clone(), "Require".to_owned(), why.to_owned())
         })?;
         let (word, provider) = match scheme.arg(0).to_ascii_lowercase().as_str() {
             "basic" => ("basic", self.basic_provider),
             "digest" => ("digest", self.digest_provider),
-            _ => return Err(lost(scheme, "passwords are asked for by Basic or Digest")),
+            _ => return Err(lost(scheme, "passwords are asked for only with Basic or Digest")),
         };
         let other = provider.filter(|line| !line.args.iter().any(|name| name == "file"));
         let of_script = other.filter(|line| line.args.iter().any(|name| name == "wsgi"));
         if let Some(line) = other.filter(|_| of_script.is_none()) {
-            return Err(lost(line, "users come from files here, of htpasswd or htdigest, or from Python"));
+            return Err(lost(
+                line,
+                "here users come only from files of htpasswd or htdigest, or from Python",
+            ));
         }
         if let Some(line) = self.mixed.filter(|line| word == "basic" && !line.says(0, "off")) {
-            return Err(lost(line, "a file of htdigest is for Digest alone"));
+            return Err(lost(line, "a file of htdigest can be used only with Digest"));
         }
         let (file, kind) = match of_script {
             Some(line) => (
@@ -104,10 +107,10 @@ impl<'l> Asking<'l> {
         let (group_key, groups) = self.groups(users).map_err(|why| lost(scheme, why))?;
         let has_variable = |line: &&Line| line.arg(0).contains("${");
         if let Some(line) = [Some(file), groups, self.realm].into_iter().flatten().find(has_variable) {
-            return Err(lost(line, "a variable that is not known here"));
+            return Err(lost(line, "this contains a variable that is not known here"));
         }
         if word == "digest" && self.realm.is_none() {
-            return Err(lost(scheme, "there is no AuthName, for which the passwords of Digest are made"));
+            return Err(lost(scheme, "there is no AuthName, which is hashed into the passwords of Digest"));
         }
         route.keys.set("auth", format!("{word}{kind}:{}", file.arg(0)), &file.place);
         if let Some(line) = self.realm {
@@ -133,7 +136,7 @@ impl<'l> Asking<'l> {
         let of_script = !users.script_groups.is_empty() || self.group_file.is_none();
         match (users.groups.is_empty(), users.script_groups.is_empty()) {
             (true, true) => Ok((FILE, None)),
-            (false, false) => Err("groups of a file and of a script go together nowhere"),
+            (false, false) => Err("one route cannot take groups from a file and from a script"),
             _ if of_script && self.group_script.is_some() => Ok((SCRIPT, self.group_script)),
             (false, true) if !of_script => Ok((FILE, self.group_file)),
             (false, true) => Err("there is no AuthGroupFile for the groups"),
@@ -145,8 +148,7 @@ impl<'l> Asking<'l> {
     pub(crate) fn say_script(&self, route: &mut Route, draft: &mut Draft) {
         let Some(line) = self.access_script else { return };
         if route.keys.has("auth-satisfy") || line.arg(0).contains("${") {
-            let why =
-                "an address would do where a script is to be asked, too; or there is a variable in its name";
+            let why = "the script must be asked as well, but here an allowed address would be enough; or the script's name contains a variable";
             draft.open(&line.place, &line.text, why);
             route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
             return;

@@ -5,7 +5,8 @@ use crate::apache::mapping;
 use crate::apache::section::Sections;
 use crate::model::{Draft, Place};
 
-/// Finds rewrite rules, which are lost, and redirects that stand in a section or have no counterpart.
+/// Finds redirects to https that are lost: all rewrite rules, and redirects that stand in a section or have no
+/// counterpart.
 pub(crate) fn lost_ways(lines: &[Line], sections: &Sections) -> Vec<(Place, String)> {
     let is_redirect = |line: &&Line| line.name.starts_with("redirect") && leads(line);
     let inside = sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines);

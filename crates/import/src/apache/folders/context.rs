@@ -4,21 +4,20 @@
 use crate::apache::language::known;
 use crate::apache::language::line::Line;
 
-/// Whether a file is that of a folder, by its name.
+/// Whether a file is a folder's own `.htaccess`, by its name.
 pub(crate) fn is_of_folder(file: &str) -> bool {
     file.rsplit('/').next() == Some(".htaccess")
 }
 
-/// Returns the first line with a control character in it, from 1 on, and the character; a tab is a blank, and a
-/// carriage return may stand at the end.
+/// Returns the number of the first line with a control character in it, and the character. A tab is allowed, and so is
+/// a carriage return at the end of a line.
 pub(crate) fn control(text: &str) -> Option<(usize, char)> {
     let wrong = |sign: &char| sign.is_control() && *sign != '\t';
     let each = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     each.zip(1..).find_map(|(line, number)| line.chars().find(wrong).map(|sign| (number, sign)))
 }
 
-/// Moves lines that an `.htaccess` may not contain to the end, out of their sections, too: each of them denies
-/// everybody.
+/// Moves lines that an `.htaccess` may not contain to the end, also out of sections: each such line denies everybody.
 pub(crate) fn sift(lines: Vec<Line>) -> Vec<Line> {
     let mut wrong = Vec::new();
     let mut all = keep(lines, &mut wrong);
@@ -26,7 +25,7 @@ pub(crate) fn sift(lines: Vec<Line>) -> Vec<Line> {
     all
 }
 
-/// Returns the lines that may stand there; the others are added to `wrong`.
+/// Returns the lines that an `.htaccess` may contain; adds the others to `wrong`.
 fn keep(lines: Vec<Line>, wrong: &mut Vec<Line>) -> Vec<Line> {
     let mut kept = Vec::new();
     for mut line in lines {
@@ -111,7 +110,7 @@ const FAMILIES: [&str; 14] = [
     "substitute",
 ];
 
-/// Names with such a beginning that belong in the server's own file all the same.
+/// Names with a beginning of `FAMILIES` that nevertheless may stand only in the server's own file.
 const NOT_OF_FAMILY: [&str; 8] = [
     "authdigestnccheck",
     "authdigestshmemsize",

@@ -29,7 +29,7 @@ pub(crate) fn take(lines: &[Line]) -> (FolderHandlers, Vec<Line>) {
                 Some(handler) => {
                     handlers.ends.extend(line.args[1..].iter().map(|end| (dotted(end), handler)));
                 }
-                // Handlers of this kind send files, as the importer knows.
+                // These handlers send files; the importer reads such lines itself.
                 None if matches!(line.arg(0), "type-map" | "send-as-is") => others.push(line.clone()),
                 None => handlers.unknown.push(format!("{}: {}", line.place, line.text)),
             },

@@ -1,4 +1,4 @@
-//! Files that folders have for themselves: which of them count, and which directives are allowed in them.
+//! The `.htaccess` files of folders: which files count, and which directives are allowed in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::text::include::Includes;
 /// Limit of a site's folders that are searched.
 const FOLDERS_MAX: usize = 200;
 
-/// Adds the directives of such files to the sections, where `AllowOverride` lets them count.
+/// Adds the directives of `.htaccess` files to the sections, if `AllowOverride` lets the files count.
 pub(crate) fn read(
     lines: &[Line],
     sections: &mut Sections,
@@ -61,7 +61,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Returns the names of such files; as an error, the line with names that cannot be searched for.
+/// Returns the names of the folders' files; as an error, the line whose names cannot be searched for.
 fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
     let Some(line) = lines.iter().rfind(|line| line.name == "accessfilename") else {
         return Ok(vec![".htaccess".to_owned()]);
@@ -106,13 +106,13 @@ fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)>
     all
 }
 
-/// Whether a section of a folder beneath this one lets such files count.
+/// Whether a section of a folder beneath this one lets `.htaccess` files count.
 fn any_beneath(sections: &Sections, folder: &str) -> bool {
     let mut folders = sections.folders.iter().filter(|(inner, _)| is_beneath(folder, inner));
     folders.any(|(_, lines)| lines.iter().any(lets_count))
 }
 
-/// Whether a directive lets such files count.
+/// Whether a directive lets `.htaccess` files count.
 pub(crate) fn lets_count(line: &Line) -> bool {
     matches!(line.name.as_str(), "allowoverride" | "allowoverridelist") && !line.says(0, "none")
 }
@@ -123,12 +123,12 @@ struct Overrides {
     classes: Vec<String>,
     /// Names of directives that are allowed beside the classes.
     list: Vec<String>,
-    /// Whether other directives are ignored, and no mistake.
+    /// Whether other directives are ignored, instead of being a fault.
     passes: bool,
 }
 
 impl Overrides {
-    /// Returns the rules of the sections of a folder; such files count only if one of these says so.
+    /// Returns the directives that the sections of a folder allow; the folder's file counts only if they allow some.
     fn of(sections: &Sections, folder: &str) -> Overrides {
         let lines = sections.effective(Some(folder), "");
         let last =
@@ -146,7 +146,8 @@ impl Overrides {
         !self.classes.is_empty() || !self.list.is_empty()
     }
 
-    /// Returns the line if it is allowed, or a line for the fault: Apache answers every request there with an error.
+    /// Returns the line if it is allowed, nothing if it is ignored, or a line for the fault: Apache then answers every
+    /// request for the folder with an error.
     fn take(&self, line: Line) -> Option<Line> {
         let is_condition =
             line.is_section && !line.name.starts_with("require") && !line.name.starts_with("limit");

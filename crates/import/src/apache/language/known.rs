@@ -30,22 +30,28 @@ pub(crate) const NOT_ALLOWED: &str = "(not allowed)";
 pub(crate) const MISPLACED: &str = "(misplaced)";
 pub(crate) const UNKNOWN: &str = "(unknown)";
 
-pub(super) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
+pub(super) const WHY_LEFT_OUT: &str = "this condition is taken as false, so its section is left out; but the section keeps clients out: check whether the condition is false";
 
 /// Reasons why each of these lines denies everybody.
 const LOST: [(&str, &str); 7] = [
     (LEFT_OUT, WHY_LEFT_OUT),
-    (IN_DOUBT, "this is taken to hold, and what is in it lets somebody in; see whether that is so"),
-    (NOT_INCLUDED, "this variable is not known here, so nothing of those files is"),
-    (NOT_READ, "files that folders have for themselves cannot be looked for"),
-    (NOT_ALLOWED, "AllowOverride does not let it stand there, so Apache answers nobody in that folder"),
+    (
+        IN_DOUBT,
+        "this condition is taken as true, and its section lets clients in; check whether the condition is true",
+    ),
+    (NOT_INCLUDED, "this variable is not known here, so the files that this line includes were not read"),
+    (NOT_READ, "the folders' own files, such as .htaccess, cannot be searched for"),
+    (
+        NOT_ALLOWED,
+        "AllowOverride does not allow this line there, so Apache refuses every request for that folder",
+    ),
     (
         MISPLACED,
-        "this belongs in the server's own file, and Apache answers nobody in a folder whose file says it",
+        "this directive belongs in the server's own file; Apache refuses every request for a folder whose file contains it",
     ),
     (
         UNKNOWN,
-        "this is not known here, and Apache answers nobody in a folder whose file says what it does not know; it may stand in <IfModule>",
+        "this is not known here; Apache refuses every request for a folder whose file has a directive that Apache does not know; the directive may be written inside <IfModule>",
     ),
 ];
 
@@ -56,7 +62,7 @@ pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
         "rewriterule" => return rewrites(line),
         "rewritecond" => {
             return (!is_of_host(line))
-                .then_some("conditions on variables are not there, and this one may keep somebody out");
+                .then_some("conditions on variables do not exist here, and this one may keep somebody out");
         }
         "authmerging" | "secruleengine" | "sslverifyclient"
             if line.says(0, "off") || line.says(0, "none") =>
@@ -68,7 +74,7 @@ pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
         name if name.starts_with("python") => {
             return PYTHON
                 .contains(&name)
-                .then_some("handlers of mod_python are not called, and this one may keep somebody out; allow-python asks a function");
+                .then_some("handlers of mod_python are not called, and this one may keep clients out; allow-python has a Python function decide");
         }
         name if name.starts_with("perl") => {
             let is_asked = name.ends_with("handler") && !PERL_AFTERWARDS.contains(&name);
@@ -78,7 +84,7 @@ pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
         _ => {}
     }
     if line.is_section && matches!(name, "limit" | "if" | "elseif" | "else") {
-        return Some("sections with conditions are not there, and this one may keep somebody out");
+        return Some("sections with conditions do not exist here, and this one may keep clients out");
     }
     let lost = LOST.iter().find(|(other, _)| *other == name);
     let of_family = || RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix));
@@ -120,7 +126,8 @@ const DOUBTS: [&str; 13] = [
     "verify",
 ];
 
-/// Returns the reason, if a rule forbids, leads to a path that may be denied, or has something else answer than a file.
+/// Returns the reason, if a rule forbids, leads to a path that may be denied, or has a handler or another server answer
+/// in place of a file.
 fn rewrites(line: &Line) -> Option<&'static str> {
     let flags = flags(line);
     let has =
@@ -131,7 +138,9 @@ fn rewrites(line: &Line) -> Option<&'static str> {
         return Some("this rule keeps somebody out, and RewriteRule is not carried over");
     }
     if has(&["H", "HANDLER", "P", "PROXY"]) {
-        return Some("RewriteRule is not carried over, and what it has answered would be a file");
+        return Some(
+            "RewriteRule is not carried over, so a file would be sent in place of what this rule answers with",
+        );
     }
     if redirects(line) || line.arg(1) == "-" {
         return None;
@@ -145,7 +154,7 @@ pub(super) fn redirects(line: &Line) -> bool {
     line.arg(1).contains("://") || flags(line).iter().any(is_one)
 }
 
-/// Whether a rule is for paths without a file: without the rule they are answered 404.
+/// Whether a rule is for paths without a file: without the rule such paths are answered 404.
 pub(crate) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
     let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
     let is_absent = |line: &&Line| {
@@ -155,10 +164,9 @@ pub(crate) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
     restricts(rule) == Some(REWRITE) && conditions.iter().any(is_absent) && !conditions.iter().any(is_or)
 }
 
-const REWRITE: &str = "a rule that leads to another path is not carried over; one without conditions is rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site";
+const REWRITE: &str = "a rule that leads to another path is not carried over; if it has no conditions, write rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site";
 
-const CODE: &str =
-    "code in Apache is not run, and this may keep somebody out; allow-python asks a function of Python";
+const CODE: &str = "code inside Apache is not run, and this code may keep clients out; allow-python has a Python function decide";
 
 /// Returns the flags of a rule, in capital letters.
 fn flags(line: &Line) -> Vec<String> {
@@ -178,7 +186,7 @@ const PERL_AFTERWARDS: [&str; 8] = [
     "perlresponsehandler",
 ];
 
-/// Whether a condition is on the host or on https: such a condition only leads elsewhere.
+/// Whether a condition is on the host or on https: the rule of such a condition only leads requests elsewhere.
 fn is_of_host(line: &Line) -> bool {
     let subject = line.arg(0).to_ascii_uppercase();
     [
@@ -207,19 +215,22 @@ const PYTHON: [&str; 11] = [
     "pythontypehandler",
 ];
 
-const OTHER_USER: &str = "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes";
+const OTHER_USER: &str = "here requests are answered as the server's user; write [groups.NAME] with this user, and group = \"NAME\" in the routes";
 
-const VHOSTS: &str = "folders are not chosen by the names of hosts, and another one would be served";
+const VHOSTS: &str = "folders are not chosen by host name here, so another folder would be served";
 
-/// Beginnings of names of directives whose loss opens, with the reasons.
+/// Beginnings of names of directives that deny clients, so that their loss is an error, with the reasons.
 const RESTRICTIONS: [(&str, &str); 19] = [
-    ("authmerging", "the sections of a path take each other's place, as without this"),
-    ("authz", "this can be said of addresses and users alone"),
+    (
+        "authmerging",
+        "the access rules of a section replace those of the sections before it, as in Apache without this directive",
+    ),
+    ("authz", "an access rule can name only addresses and users"),
     ("sslrequire", "TLS is the work of a proxy in front, which has to refuse plain HTTP"),
-    ("sslverifyclient", "no certificates of clients are asked for; TLS is the work of a proxy in front"),
-    ("allowmethods", "methods are said of a route: methods = [\"GET\"]"),
+    ("sslverifyclient", "clients are not asked for certificates; TLS is the work of a proxy in front"),
+    ("allowmethods", "methods are a key of a route: methods = [\"GET\"]"),
     ("sec", "requests are not searched for attacks"),
-    ("session", "sessions are the application's"),
+    ("session", "sessions are left to the application"),
     ("virtualdocumentroot", VHOSTS),
     ("virtualscriptalias", VHOSTS),
     ("luahook", CODE),
@@ -228,16 +239,16 @@ const RESTRICTIONS: [(&str, &str); 19] = [
     ("luaquickhandler", CODE),
     (
         "suexecusergroup",
-        "programs are run as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
+        "here programs run as the server's user; write [groups.NAME] with this user, and group = \"NAME\" in the programs' routes",
     ),
     ("assignuserid", OTHER_USER),
     ("ruidgid", OTHER_USER),
-    ("shibrequire", "users come from files, of htpasswd or htdigest"),
+    ("shibrequire", "here users come only from files of htpasswd or htdigest"),
     ("action", "programs are not chosen by the types of files, and the files themselves would be served"),
-    ("xbithack", "pages are not filled in by the server, and would be served as they are"),
+    ("xbithack", "the server runs no instructions inside pages, so the pages would be served as they are"),
 ];
 
-/// Directives that are read where they count.
+/// Directives that other files of this importer read.
 const READ_ELSEWHERE: [&str; 70] = [
     "accessfilename",
     "addhandler",

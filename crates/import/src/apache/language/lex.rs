@@ -34,9 +34,9 @@ const RELATIVE: [&str; 8] = [
     "wsgiauthuserscript",
 ];
 
-/// Modules for which `IfModule` holds, besides those that `LoadModule` names: their directives are understood, or told
-/// as losses. For other modules it does not hold, so that blocks for releases before 2.4 (`!mod_authz_core.c`) are
-/// passed.
+/// Modules for which `IfModule` is true, besides the modules that `LoadModule` names: their directives are carried
+/// over, or reported as losses. For any other module `IfModule` is false. So blocks for releases before 2.4
+/// (`!mod_authz_core.c`) are skipped.
 const MODULES: [&str; 24] = [
     "access_compat",
     "alias",
@@ -134,7 +134,7 @@ fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<S
         includes.begin(&file, &found.text)?;
         let lines = found.text.lines().filter_map(|line| line.trim().strip_prefix("export "));
         for (name, value) in lines.filter_map(|line| line.split_once('=')) {
-            // `$SUFFIX` is the name of one of several instances; the first one has none.
+            // `$SUFFIX` is the name of one of several instances; the first instance has no suffix.
             let value = value.trim_matches(['"', '\'']).replace("$SUFFIX", "");
             if !value.contains(['$', '`', ' ']) {
                 all.insert(name.to_owned(), value);
@@ -158,7 +158,7 @@ struct Reader<'i, 'f, 'd> {
     defined: HashMap<String, String>,
     /// Whether `defined` has all names that the server is started with.
     knows_start: bool,
-    /// Names that are defined where a condition does not hold.
+    /// Names that are defined in sections whose condition is false.
     passed: HashSet<String>,
     modules: Vec<String>,
     root: Root,
@@ -171,7 +171,8 @@ impl Reader<'_, '_, '_> {
     fn file(&mut self, file: &Arc<str>, text: &str) -> Result<Vec<Line>, Mistake> {
         // The innermost open section comes last; the file itself is the first.
         let mut open: Vec<Line> = vec![Line::top(file)];
-        // Whether the condition of each open section held where it began; `None` for a section without one.
+        // Whether the condition of each open section was true where the section began; `None`: the section has no
+        // condition.
         let mut decided: Vec<Option<bool>> = Vec::new();
         // Apache takes a byte order mark for a part of the first word.
         let text = if self.is_of_folder { text } else { text.trim_start_matches('\u{feff}') };
@@ -199,7 +200,7 @@ impl Reader<'_, '_, '_> {
                 decided.push(self.holds(&line));
                 open.push(line);
             } else {
-                // Lines where a condition does not hold are kept for messages, and have no effect.
+                // Lines of a section whose condition is false are kept for messages, and have no effect.
                 let is_off = decided.contains(&Some(false));
                 if is_off && line.name == "define" {
                     self.passed.insert(line.arg(0).to_owned());
@@ -217,7 +218,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Ends a section; if its condition is decided, only the lines in it stay, or nothing.
+    /// Ends a section. If its condition is decided, the lines in the section take its place, or nothing does.
     fn close(&mut self, mut closed: Line, held: Option<bool>, open: &mut [Line]) {
         let is_doubted = self.is_doubted(&closed);
         let Some(outer) = open.last_mut() else { return };
@@ -230,9 +231,9 @@ impl Reader<'_, '_, '_> {
                     outer.inside.push(closed.lost(known::IN_DOUBT));
                 }
             }
-            // A macro's lines are told where it is used.
+            // The loss of a macro's lines is reported where the macro is used.
             Some(false) if closed.name == "macro" => {}
-            // The section is for releases and builds without a module that is taken for present.
+            // The section is for a build of Apache without a module that is taken to be there.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
             // Only one module runs processes and threads, and sections for the others have no effect.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
@@ -240,10 +241,10 @@ impl Reader<'_, '_, '_> {
             Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
             Some(false) if !has_restriction(&closed) => {
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
-                let why = "this is taken not to hold, so what is in it is left out; see whether that is so";
+                let why = "this condition is taken as false, so its section is left out; check whether the condition is false";
                 self.draft.lose(&closed.place, &shown, why);
             }
-            // An additional line would be one more rule of which one is enough.
+            // Here an additional line would be one more rule, and one rule is enough to let a client in.
             Some(false) if outer.name.starts_with("require") => {
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
                 self.draft.refuse_all(&closed.place, &shown, known::WHY_LEFT_OUT);
@@ -252,13 +253,13 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a condition that is taken to hold may not hold: the start of the server may define the name.
+    /// Whether a condition that is taken as true may be false: the start of the server may define the name.
     fn is_doubted(&self, section: &Line) -> bool {
         let name = section.arg(0);
         section.name == "ifdefine" && name.strip_prefix('!').is_some_and(|name| !self.is_undefined(name))
     }
 
-    /// Whether a name of `IfDefine` is certainly not defined, or the message for it stands elsewhere.
+    /// Whether a name of `IfDefine` is certainly not defined, or is reported elsewhere.
     fn is_undefined(&self, name: &str) -> bool {
         self.knows_start || self.passed.contains(name)
     }
@@ -277,7 +278,8 @@ impl Reader<'_, '_, '_> {
             "ifdefine" => Some(self.defined.contains_key(name) != negated),
             // The files are taken to be for releases from 2.4 on.
             "ifversion" => Some(section.arg(0).starts_with('>') && is_before(section.arg(1), 2, 5)),
-            // Sections of this kind cannot be decided; if something in one denies some clients, a message tells it.
+            // Sections of this kind cannot be decided; if a directive in such a section denies some clients, a message
+            // reports it.
             "iffile" | "ifdirective" | "ifsection" | "macro" => Some(false),
             _ => None,
         }
@@ -326,7 +328,8 @@ impl Reader<'_, '_, '_> {
         if let Some(folder) = &self.root.folder {
             *first = format!("{folder}/{first}");
         } else {
-            let why = "there it is relative to ServerRoot, and here to the folder of the file of sites";
+            let why =
+                "in Apache this name is relative to ServerRoot, and here to the folder of the file of sites";
             self.draft.lose(&line.place, &line.text, why);
         }
     }
@@ -431,7 +434,7 @@ fn is_before(release: &str, major: u32, minor: u32) -> bool {
     (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(0)) < (major, minor)
 }
 
-/// Joins lines that go on behind a backslash; leaves out blank ones and comments.
+/// Joins each line that ends in a backslash with the next line; leaves out blank lines and comments.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut lines = text.lines().enumerate();
@@ -467,13 +470,13 @@ fn line(text: &str, place: Place) -> Result<Line, &'static str> {
     let end = body.find(is_blank).unwrap_or(body.len());
     let name = body[..end].to_ascii_lowercase();
     if name.is_empty() {
-        return Err("a section has a name");
+        return Err("this section has no name");
     }
     let args = words(&body[end..], name.starts_with("wsgi"))?;
     Ok(Line { name, args, text: text.to_owned(), place, inside: Vec::new(), is_section: section.is_some() })
 }
 
-/// Returns the words of a line; those of `mod_wsgi` may be `name='value with blanks'`.
+/// Returns the words of a line; a word of a `mod_wsgi` directive may be `name='value with blanks'`.
 fn words(text: &str, are_options: bool) -> Result<Vec<String>, &'static str> {
     let mut all = Vec::new();
     let mut signs = text.chars().peekable();

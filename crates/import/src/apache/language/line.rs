@@ -7,7 +7,7 @@ use crate::model::Place;
 /// A directive, or a section with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The name in small letters; of a section without its bracket.
+    /// The name in small letters; the name of a section has no bracket.
     pub(crate) name: String,
     pub(crate) args: Vec<String>,
     /// The line as written.

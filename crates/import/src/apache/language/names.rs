@@ -1,4 +1,4 @@
-//! Names of virtual hosts: in Apache the first host that has a name answers for it, and here the host whose pattern is
+//! Names of virtual hosts: in Apache the first host that matches a name answers, and here the host whose pattern is
 //! most exact.
 
 use crate::model::Draft;
@@ -17,7 +17,8 @@ pub(crate) fn settle(sites: &mut [Placed], draft: &mut Draft) {
                 continue;
             };
             if let (Some(place), Some(by)) = (&own.site.place, &other.site.place) {
-                let why = format!("the host of {by} has it by a wildcard, and comes first");
+                let why =
+                    format!("the virtual host of {by} matches this name by a wildcard, and comes first");
                 draft.lose(place, &format!("host {host}"), &why);
             }
             other.site.hosts.push(host);

@@ -1,6 +1,6 @@
 //! Reasons why directives of httpd.conf are not carried over.
 
-/// Directives that need no counterpart: Adyton always does so, or they are about Apache's own insides.
+/// Directives that need no counterpart: Adyton always does what they say, or they are about the inside of Apache.
 pub(super) const ALWAYS_SO: [&str; 87] = [
     "acceptfilter",
     "acceptpathinfo",
@@ -91,17 +91,17 @@ pub(super) const ALWAYS_SO: [&str; 87] = [
     "wsgiverbosedebugging",
 ];
 
-const PACKED: &str = "compress says what is compressed, and how: write compress = true where that is wanted";
+const PACKED: &str = "compress = true compresses answers; write it where that is wanted";
 
 /// Names of directives, and what to do instead.
 pub(super) const REASONS: [(&[&str], &str); 68] = [
     (
         &["errordocument"],
-        "a page of one folder or path alone is not there: error-pages is said of a site, static-404 of a folder of files",
+        "one folder or path cannot have an error page of its own: error-pages belongs to a site, static-404 to a folder of files",
     ),
     (
         &["allowoverridelist"],
-        "files of folders are read once, by it and AllowOverride; htaccess = [\"auth\", \"redirect\"] has them count while the server runs",
+        "the import reads .htaccess files once, as this and AllowOverride allow; with htaccess = [\"auth\", \"redirect\"] they count while the server runs",
     ),
     (
         &[
@@ -114,35 +114,35 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
             "scriptsock",
             "scriptlog",
         ],
-        "cgi-timeout, cgi-processes, cgi-memory-limit, cgi-user-processes-max and cgi-environment are said of programs that are run for a request",
+        "cgi-timeout, cgi-processes, cgi-memory-limit, cgi-user-processes-max and cgi-environment are the keys for programs that are run for a request",
     ),
-    (&["chrootdir"], "systemd's RootDirectory or a container keeps a server to a folder"),
-    (&["error"], "a message that ends the start is not said here"),
-    (&["errorlogformat"], "the error log has one form"),
+    (&["chrootdir"], "systemd's RootDirectory or a container confines a server to a folder"),
+    (&["error"], "here no directive ends the start with a message"),
+    (&["errorlogformat"], "the error log has a fixed format"),
     (&["globallog", "transferlog"], "write access-log = \"FILE\" in [server], or in the site"),
     (&["bufferedlogs"], "the access log is written by a thread of its own"),
     (&["limitxmlrequestbody"], "body-bytes-max limits every body"),
-    (&["limitinternalrecursion"], "internal-redirects lead from one path to another ten times at most"),
+    (&["limitinternalrecursion"], "a request follows ten internal redirects at most"),
     (
         &["maxranges", "maxrangeoverlaps", "maxrangereversals"],
         "a request with many ranges is answered with the whole file",
     ),
-    (&["regexdefaultoptions"], "patterns are read as without this"),
+    (&["regexdefaultoptions"], "patterns are read as if this directive were absent"),
     (&["registerhttpmethod"], "every method reaches the application"),
     (&["httpprotocoloptions"], "requests are read strictly"),
     (
         &["stricthostcheck"],
-        "a name that no site has is for the first site; write one that answers 400, with respond, in front of the others",
+        "a request whose host no site names goes to the first site; put a site with respond = 400 in front of the others",
     ),
     (
         &["allowencodedslashes"],
-        "an encoded slash is a slash where routes are looked for, and reaches the application as it was sent in REQUEST_URI",
+        "an encoded slash counts as a slash when a route is chosen; the application finds it as sent in REQUEST_URI",
     ),
     (
         &["directoryindex"],
-        "index.html is what is looked for in a folder, and nothing else; rewrite = \"^/a/$ -> /a/index.cgi\" has a program answer for one",
+        "only index.html is looked for in a folder; rewrite = \"^/a/$ -> /a/index.cgi\" has a program answer for the folder /a/",
     ),
-    (&["fancyindexing", "headername", "readmename"], "lists of folders have one form"),
+    (&["fancyindexing", "headername", "readmename"], "folder listings have a fixed format"),
     (
         &[
             "addoutputfilter",
@@ -161,7 +161,7 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
     (&["requestheader"], "fields of requests reach the application as clients send them"),
     (
         &["setenv", "setenvif", "setenvifnocase", "setenvifexpr", "passenv", "unsetenv"],
-        "variables of requests are not there; env is for the application's process, cgi-environment for programs",
+        "variables of single requests do not exist here; env sets variables for the application's process, cgi-environment for programs",
     ),
     (&["browsermatch", "browsermatchnocase"], "browsers are all treated alike"),
     (
@@ -179,14 +179,14 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
         ],
         "types come from the names of files",
     ),
-    (&["redirectrelative", "aliaspreservepath"], "a redirect is written as it is sent"),
+    (&["redirectrelative", "aliaspreservepath"], "the target of a redirect is sent as it is written"),
     (
         &["requestreadtimeout"],
         "header-timeout, body-idle-timeout and body-rate-min say how slow a client may be",
     ),
     (
         &["maxconnectionsperchild", "maxrequestsperchild"],
-        "a worker is renewed after max-requests of them, or max-lifetime",
+        "a worker is replaced after max-requests requests, or after max-lifetime",
     ),
     (
         &[
@@ -198,20 +198,23 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
             "threadlimit",
             "threadsperchild",
         ],
-        "processes and threads are said otherwise: processes, threads, connections-max",
+        "the settings processes, threads and connections-max take the place of this",
     ),
     (&["threadstacksize"], "threads have the stack that the system gives"),
     (&["serverpath"], "sites are told apart by their names"),
-    (&["authbasicfake"], "the field Authorization is not made up"),
+    (&["authbasicfake"], "the server does not create a field Authorization"),
     (&["authdigestdomain"], "a browser sends its password to the whole site"),
-    (&["authzsendforbiddenonfailure"], "who has a password and is not meant is asked again, with 401"),
+    (
+        &["authzsendforbiddenonfailure"],
+        "a user with a right password whom no rule lets in is asked again, with 401",
+    ),
     (
         &["authzprovideralias", "authnprovideralias"],
         "users and groups come from files, which the route names",
     ),
     (
         &["wsgipythonhome"],
-        "start the adyton that is installed in the virtual environment, or write a group with its python",
+        "start the adyton that is installed in the virtual environment, or write a group with the environment's python",
     ),
     (&["wsgipythonoptimize"], "start the server with PYTHONOPTIMIZE set"),
     (&["wsgipythonwarnings"], "start the server with PYTHONWARNINGS set"),
@@ -220,19 +223,22 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
     (&["wsgipythoneggs"], "write env = \"PYTHON_EGG_CACHE=DIR\" in [server]"),
     (
         &["wsgirestrictprocess", "wsgidispatchscript"],
-        "which application answers is said by routes, and in which processes by their group",
+        "a route says which application answers, and its group in which processes",
     ),
     (
         &["wsgiimportscript"],
-        "applications are imported when a worker starts; what else has to run is for adyton.hooks.on_worker_start",
+        "applications are imported when a worker starts; other code for that time goes into adyton.hooks.on_worker_start",
     ),
-    (&["wsgihandlerscript"], "a route has an application, or scripts for a folder of them"),
+    (&["wsgihandlerscript"], "a route has one application, or scripts = \"DIR\" for a folder of scripts"),
     (&["wsgipassapacherequest"], "there is no request of Apache to pass on"),
-    (&["wsgiscriptreloading"], "adyton reload takes a changed application, or touch-reload = \"FILE\""),
+    (
+        &["wsgiscriptreloading"],
+        "adyton reload loads a changed application, and so does touch-reload = \"FILE\"",
+    ),
     (&["wsgimapheadtoget"], "an application sees HEAD as HEAD"),
-    (&["wsgiignoreactivity"], "an idle worker stays, so no request has to be left out"),
+    (&["wsgiignoreactivity"], "an idle worker is not ended, so no request has to be ignored as activity"),
     (&["wsgienablesendfile"], "wsgi.file_wrapper has files sent by the kernel"),
-    (&["wsgiservermetrics"], "the setting admin has metrics, at an address of its own"),
+    (&["wsgiservermetrics"], "the setting admin opens an address with metrics"),
     (&["wsgiapplicationwrapper"], "wrap the application where it is made"),
     (
         &["wsgifreethreading", "wsgiperinterpretergil"],
@@ -240,7 +246,7 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
     ),
     (
         &["wsgislowrequests", "wsgitelemetryoptions", "wsgitelemetryservice"],
-        "the setting admin has metrics, and the access log the time of each request",
+        "the setting admin opens an address with metrics, and the access log has the time of each request",
     ),
     (&["wsgiswitchinterval"], "call sys.setswitchinterval in the application"),
     (
@@ -250,55 +256,58 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
     (&["wsgigroupauthoritative", "wsgiuserauthoritative"], "groups come from auth-group-file"),
     (
         &["pythonhandler"],
-        "mod_python's request is not there; of a function handler(req) make handler(request), and a route with handler = \"module:handler\"",
+        "there is no mod_python request; turn handler(req) into handler(request), and write a route with handler = \"module:handler\"",
     ),
     (
         &["pythoninputfilter", "pythonoutputfilter"],
         "bodies are not changed on the way; an application in WSGI may have middleware",
     ),
-    (&["pythonconnectionhandler"], "connections are the server's; another protocol has a server of its own"),
+    (
+        &["pythonconnectionhandler"],
+        "only the server handles connections; another protocol needs a server of its own",
+    ),
     (
         &["pythonimport"],
-        "applications are imported when a worker starts; what else has to run is for adyton.hooks.on_worker_start",
+        "applications are imported when a worker starts; other code for that time goes into adyton.hooks.on_worker_start",
     ),
     (&["pythonpath"], "write python-path = [\"DIR\"] in [server]"),
-    (&["pythonoption"], "what an application is told stands in env, in [server]"),
+    (&["pythonoption"], "settings for an application go into env, in [server]"),
     (
         &["pythoninterpreter", "pythoninterpperdirective", "pythoninterpperdirectory"],
-        "applications share one interpreter in each worker; one in a group has workers of its own",
+        "applications share one interpreter in each worker; an application in a group has workers of its own",
     ),
-    (&["pythonautoreload"], "reload = true while you develop; in production adyton reload"),
+    (&["pythonautoreload"], "use reload = true while you develop, and adyton reload in production"),
     (&["pythondebug"], "tracebacks are in the error log, and not in answers"),
     (&["pythonenablepdb"], "run the application with a debugger on your own machine"),
     (&["pythonoptimize"], "start the server with PYTHONOPTIMIZE set"),
     (
         &["pythonloghandler", "pythoncleanuphandler"],
-        "the access log tells of each request; what else comes after one is for the application",
+        "the access log has a line for each request; other work after a request is left to the application",
     ),
 ];
 
 /// Beginnings of names, for directives that are not named above.
 pub(super) const FAMILIES: [(&str, &str); 20] = [
-    ("authn", "users come from files, of htpasswd or htdigest"),
-    ("authldap", "users come from files, of htpasswd or htdigest"),
-    ("authdb", "users come from files, of htpasswd or htdigest"),
-    ("authform", "passwords are asked for by Basic or Digest"),
-    ("balancer", "other servers are not asked"),
+    ("authn", "here users come only from files of htpasswd or htdigest"),
+    ("authldap", "here users come only from files of htpasswd or htdigest"),
+    ("authdb", "here users come only from files of htpasswd or htdigest"),
+    ("authform", "passwords are asked for only with Basic or Digest"),
+    ("balancer", "requests are not passed on to other servers"),
     ("brotli", PACKED),
     ("cache", "write cache = true in a route, and its answers are kept for other clients"),
-    ("dav", "WebDAV is the application's"),
+    ("dav", "WebDAV is left to the application"),
     ("deflate", PACKED),
     ("h2", "HTTP/2 is the work of a proxy in front"),
     ("include", "the condition around it is not known here"),
-    ("index", "lists of folders have one form"),
-    ("ldap", "users come from files, of htpasswd or htdigest"),
+    ("index", "folder listings have a fixed format"),
+    ("ldap", "here users come only from files of htpasswd or htdigest"),
     ("protocols", "HTTP/2 is the work of a proxy in front"),
-    ("proxy", "other servers are not asked"),
-    ("python", "mod_python's request is not there; a route may have a handler"),
-    ("remoteip", "the address of a client is that of the connection, or what trusted-proxies say"),
+    ("proxy", "requests are not passed on to other servers"),
+    ("python", "there is no mod_python request; a route may have a handler"),
+    ("remoteip", "a client's address is that of its connection, or the one that trusted-proxies tell"),
     (
         "rewrite",
-        "a rule without conditions is rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site; Redirect and RedirectMatch of simple forms are carried over",
+        "for a rule without conditions write rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site; simple forms of Redirect and RedirectMatch are carried over",
     ),
     ("ssl", "TLS is the work of a proxy in front"),
     ("wsgi", "this directive of mod_wsgi has no counterpart"),
