@@ -273,7 +273,7 @@ def test_interim_answers() -> None:
 
     assert (30_000, 100, 0) == (report["interim_answers"], report["interim_most"], wrong(report))
     assert warnings(report)["interim"] == (
-        "30000 interim answers (1xx) came before the others, 100 at most before one"
+        "30000 interim answers (1xx) came before the final ones, at most 100 before one answer"
     )
 
 
@@ -623,7 +623,7 @@ def test_does_not_keep_up(serve: Servers) -> None:
         (["/", "--expect-body", str(LIARS)], "is not the expected one"),
         (
             ["/number"],
-            "differ from one another: look at some (--debug); if that is right, say --check length",
+            "differ from one another: look at some (--debug); if the difference is intended, say --check length",
         ),
     ],
 )

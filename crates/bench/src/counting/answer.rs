@@ -293,7 +293,7 @@ impl InBody {
         let status = self.head.status;
         let length = match (expected.to_head, self.head.length, expected.told_bytes) {
             (true, Some(told), Some(right)) => {
-                format!("its head tells {told} bytes, the first one's {right}")
+                format!("its Content-Length is {told}, that of the first answer {right}")
             }
             _ => format!("its body has {} bytes, the right one {}", self.bytes, expected.body.len()),
         };

@@ -24,7 +24,7 @@ const ASKED: usize = 3;
 const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// Advice for answers that differ: they are more often a fault than intended.
-const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
+const LOOK_FIRST: &str = "look at some (--debug); if the difference is intended,";
 
 /// Returns warnings from the heads of answers: a content coding that no request asked for, or an answer from a cache.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {

@@ -120,7 +120,7 @@ fn untold(report: &Report) -> Option<String> {
     if !report.has_rate() {
         let (right, ms) = (report.counts.right, report.seconds * 1e3);
         parts.push(format!(
-            "{right} answers within {ms:.1} ms are no rate, which takes {:.0} ms",
+            "{right} answers within {ms:.1} ms are too few for a rate, which takes {:.0} ms",
             RATE_SECONDS_MIN * 1e3
         ));
     }
@@ -201,7 +201,7 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
 /// word.
 fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
-        || "not on this machine, or not ours to see".to_owned(),
+        || "not on this machine, or not visible to this user".to_owned(),
         |server| {
             let cpu = server.cpu_us().map_or_else(
                 || {
@@ -234,7 +234,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     sides.extend(untold(report).map(|text| ("too few", text)));
     if !can_drift(report) {
         let text =
-            "too short to tell a drift, for which it takes 5 s; a stall of half a second would be named";
+            "too short to tell a drift, which takes 5 s; a stall of half a second would be named";
         sides.push(("steady", text.to_owned()));
     }
     if let (Some(in_time), Some(deadline_ms)) = (report.in_time, report.asked.deadline_ms) {
