@@ -57,13 +57,14 @@ fn is_entered(sites: &Sites, site: &CliSite) -> bool {
 }
 
 /// Whether this process answers the requests of a route, and judges who may send them. A process of a group answers
-/// routes that need no files of others; one of a group with addresses of its own answers all routes of its sites.
+/// routes that need no files from outside the group; if the group has addresses of its own, the process answers all
+/// routes of its sites.
 fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
     let of_group = matches!(sites.part, Part::Group(_)) && !sites.is_of_bound_group();
     match &route.action {
         // An application that this process does not run is checked by the process that runs it.
         SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
-        // An application itself has files of an internal route sent.
+        // Files of an internal route are sent for an application, so the application's process answers.
         SiteAction::Files(_) => !of_group || route.is_internal,
         SiteAction::Cgi(scripts) if scripts.group.is_some() => is_of(sites, scripts.group),
         SiteAction::Cgi(_) => !of_group,
@@ -85,7 +86,7 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Fault> {
     }
 }
 
-/// The number of loops: one for each CPU where the interpreter runs threads in parallel; else one.
+/// The number of loops: one for each CPU if the interpreter runs threads in parallel; else one.
 pub(super) fn loops(py: Python<'_>) -> PyResult<usize> {
     Ok(if has_lock(py)? { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
@@ -246,7 +247,7 @@ fn sends_alike(one: &Settings, other: &Settings) -> bool {
         && way(one) == way(other)
 }
 
-/// The settings of a folder that only applications ask for files: it has no pages for people.
+/// The settings of a folder whose files only applications ask for: it needs no pages for people.
 fn without_pages(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.files.static_listing = false;
@@ -338,7 +339,7 @@ pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Se
     })
 }
 
-/// The files that are run where a command line names the folders.
+/// The files that are run if a command line names the folders.
 pub(super) fn ways_alone(settings: &Settings) -> Ways {
     Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }
@@ -386,7 +387,7 @@ fn sites_of_file(
         }
         let (log, pages) = (shared.logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
         let sources = sources(file, site);
-        // Routes of a site with the same limit count together.
+        // Routes of one site that have equal limits share a limiter.
         shared.guards.limiters.clear();
         let mut routes = Vec::new();
         for route in &site.routes {
@@ -420,7 +421,8 @@ fn sites_of_file(
         sites.push(made.with_pages(pages));
     }
     if sites.is_empty() {
-        // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
+        // Groups serve all sites at addresses of their own: no client reaches this process, unless a group does not
+        // start.
         let log = shared.logs.of(settings)?;
         sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
@@ -435,7 +437,7 @@ fn speaking(route: Route, folder: RouteFolder<'_>, beside: Beside<'_>) -> Result
     })
 }
 
-/// Forwards a request from a group to the door, which answers or knows who does.
+/// Forwards a request from a group to the door, which answers it or forwards it to another group.
 fn home(is_folder: bool) -> Action {
     Action::Elsewhere { passage: 0, is_folder }
 }
@@ -554,7 +556,7 @@ fn compiled(path: &PathPattern, route: &SiteRoute, action: Action, around: &Arou
     cached(compressed(made, rules.as_ref(), &route.settings), &route.settings)
 }
 
-/// Names the file that a route answers with in the place of others.
+/// Names the file with which a route answers for an absent file, or the index of its scripts.
 fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
     match &said.action {
         SiteAction::Files(_) => Route { fallback: fallback(&said.settings), ..route },
