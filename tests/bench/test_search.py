@@ -29,7 +29,7 @@ def search(kind: str) -> tuple[dict[str, Any], int]:
 
 
 def test_page_of_regret() -> None:
-    """The answer before the search is right; the server's page once it is overloaded is not."""
+    """The answer before the search must be the right one; the overloaded server's page must be wrong."""
     found, status = search("sorry")
 
     assert (None, 1) == (found["rate"], status)

@@ -192,7 +192,7 @@ def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fault_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that was wrong once is not measured until it goes well; nor is one that never starts."""
+    """A peer that was wrong must not be measured again until it is right, nor one that never starts."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     row.shots[load.name] = dict.fromkeys(range(6), SHOT)
@@ -293,7 +293,7 @@ def test_our_own() -> None:
 
 
 def unexplained(reasons: Iterable[str]) -> list[str]:
-    """Return the reasons that are not those of a busy machine; silence is one where it shows to be busy."""
+    """Return the reasons that a busy machine does not explain; with other signs, silence is explained."""
     every = list(reasons)
     left = [why for why in every if not BUSY.search(why)]
     return [why for why in left if len(left) == len(every) or not why.endswith("there was no right answer")]

@@ -142,7 +142,7 @@ def test_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_published_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """An interrupted `--publish` tells where the rounds are; the same command goes on, and removes them."""
+    """An interrupted `--publish` must name the file of its rounds; the same command uses and removes it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "told_version", lambda _: "1.0")
     words, made = ["--publish", "--peers", "adyton-static"], []

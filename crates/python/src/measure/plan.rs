@@ -18,8 +18,8 @@ pub(super) fn search(bench: &Bench) -> Result<Option<Condition>, String> {
     };
     if !condition.has_highest_rate() {
         return Err(format!(
-            "--find-rate {condition}: there is no highest rate at which this condition holds; write an upper bound on a \
-             time or on cpu, as p99<50ms"
+            "--find-rate {condition}: there is no highest rate at which this condition holds; write an upper bound on \
+             a time or on cpu, as p99<50ms"
         ));
     }
     if bench.rate.is_some() {
