@@ -624,7 +624,8 @@ def test_does_not_keep_up(serve: Servers) -> None:
         (["/", "--expect-body", str(LIARS)], "is not the expected one"),
         (
             ["/number"],
-            "differ from one another: look at some (--debug); if the difference is intended, say --check length",
+            "differ from one another: look at some (--debug); if the difference is intended, "
+            "say --check length",
         ),
     ],
 )

@@ -244,7 +244,9 @@ impl Plan {
             return wrong("only connections that are kept alive can have several requests under way");
         }
         if self.pipeline > 1 && self.url_list.len() > 1 {
-            return wrong("with several URLs a connection has one request under way at a time: leave --pipeline out");
+            return wrong(
+                "with several URLs a connection has one request under way at a time: leave --pipeline out",
+            );
         }
         if !self.url_list.is_empty() && self.expected != Body::First {
             return wrong(

@@ -233,8 +233,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
     sides.extend(untold(report).map(|text| ("too few", text)));
     if !can_drift(report) {
-        let text =
-            "too short to tell a drift, which takes 5 s; a stall of half a second would be named";
+        let text = "too short to tell a drift, which takes 5 s; a stall of half a second would be named";
         sides.push(("steady", text.to_owned()));
     }
     if let (Some(in_time), Some(deadline_ms)) = (report.in_time, report.asked.deadline_ms) {

@@ -157,8 +157,9 @@ fn drifts(report: &Report) -> Option<String> {
 
 fn interim(report: &Report) -> Option<String> {
     let (all, most) = (report.interim_answers, report.interim_most);
-    (all > 0)
-        .then(|| format!("{all} interim answers (1xx) came before the final ones, at most {most} before one answer"))
+    (all > 0).then(|| {
+        format!("{all} interim answers (1xx) came before the final ones, at most {most} before one answer")
+    })
 }
 
 fn early(report: &Report) -> Option<String> {

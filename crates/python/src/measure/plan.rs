@@ -62,7 +62,9 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     // A search chooses its own rates, and takes only the arrivals from this load.
     plan.load = match bench.rate.or(bench.find_rate.as_ref().map(|_| 1)) {
         None if bench.poisson => {
-            return Err("--arrivals distributes the requests of a --rate in time: give a --rate, too".to_owned());
+            return Err(
+                "--arrivals distributes the requests of a --rate in time: give a --rate, too".to_owned()
+            );
         }
         None => Load::Closed,
         Some(rate) => {

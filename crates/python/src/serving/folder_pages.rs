@@ -200,7 +200,9 @@ pub(super) fn is_beneath(path: &Path) -> bool {
 fn read_page(status: u16, page: &Path, place: &Path) -> Result<StatusPage, String> {
     let is_shown = page.iter().all(|name| is_published(name.as_encoded_bytes()));
     if !is_beneath(page) || !is_shown {
-        return Err("a page is a file in the folder or beneath it, of a name that clients may request".to_owned());
+        return Err(
+            "a page is a file in the folder or beneath it, of a name that clients may request".to_owned()
+        );
     }
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     let depth = page.components().count();
