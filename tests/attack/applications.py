@@ -678,7 +678,7 @@ for _name, _outcome, _answer in [
     ("fill-environ", Outcome(200, b"filled"), _fill_environ),
     ("fields-changed-later", Outcome(200, b"kept"), _fields_changed_later),
     ("start-from-a-thread", Outcome(200, b"from a thread"), _start_from_a_thread),
-    ("write-from-a-thread", Outcome(200, b"", said="on another thread than that"), _write_from_a_thread),
+    ("write-from-a-thread", Outcome(200, b"", said="or on another thread: only"), _write_from_a_thread),
     ("read-from-threads", Outcome(200, b"read"), _read_from_threads),
     ("start-in-close", Outcome(200, b"item"), _start_in_close),
     ("write-in-close", Outcome(200), _write_in_close),

@@ -1,4 +1,4 @@
-"""The application that is measured: answers of all kinds, each by its path."""
+"""The application that is measured: the path chooses the kind of the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _numbers = itertools.count(10_000_000_000)
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with twelve bytes."""
+    """Answer with twelve bytes, unless the path asks for another answer."""
     path = environ["PATH_INFO"]
     body, status = b"Hello World!", "200 OK"
     if path == "/sleep":

@@ -1,4 +1,4 @@
-"""A report whose figures are known, and its forms: what these say is compared however busy the machine is."""
+"""A report whose figures are known, and its output forms: how busy the machine is does not matter."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ HISTOGRAM = [[256.0, 304.4, 40_000], [304.4, 362.0, 7000], [1024.0, 1217.7, 487]
 
 @functools.cache
 def renderer() -> Path:
-    """Build the program that writes a report that it is given; return it.
+    """Build the program that renders a given report; return its path.
 
-    With the options and in the folder of the gate, which has built it: with others, all that it depends on
-    would be built once more.
+    The options and the folder are those of the gate, which has built the program already. With others, all
+    its dependencies would be built once more.
     """
     target = CACHE / "target"
     options = ("--quiet", "--profile", "ci", *UNOPTIMISED)
@@ -52,7 +52,7 @@ def latency(count: int, *times_us: float) -> dict[str, float]:
 
 
 def curve() -> list[list[float]]:
-    """Return percentiles up to the last, the nearer to one another the closer they are to 100."""
+    """Return percentiles up to 100, each with its time; near 100 the percentiles lie closer together."""
     distances = [100.0 / 2 ** (step / 5) for step in range(85)]
     points = [[round(100 - far, 6), round(300 + 1500 / (far + 0.001), 3)] for far in distances]
     return [*points, [100.0, 1_234_567.0]]
@@ -75,7 +75,7 @@ MACHINE = {
 
 
 def fixed(**changes: object) -> dict[str, Any]:
-    """Return the report of a valid run, with what is changed in it; dictionaries are changed within."""
+    """Return the report of a valid run with these changes; a dictionary changes only the keys that it has."""
     right, sent = sum(SECONDS), sum(SECONDS) + 8
     report: dict[str, Any] = {
         "schema": "adyton-bench/1",
@@ -145,7 +145,7 @@ def fixed(**changes: object) -> dict[str, Any]:
 
 
 def asked() -> dict[str, Any]:
-    """Return what was asked."""
+    """Return the report's description of the requests and the load."""
     return {
         "url": "http://127.0.0.1:8000/uneven?a=<b>",
         "method": "GET",
@@ -175,7 +175,7 @@ OPEN = fixed(
     response=latency(sum(SECONDS), 3.5e5, 310, 1e5, 2e5, 3e5, 4e5, 5e5, 6e5, 3_599_999_999, 3.6e9),
     in_time=47_000,
 )
-"""An open loop with a deadline, of whose answers one took an hour."""
+"""An open loop with a deadline, in which one answer took an hour."""
 NEW = fixed(asked={"keep_alive": False}, connect=latency(47_487, *(40 + step for step in range(10))))
 """A connection for each request."""
 SEVERAL = fixed(

@@ -1,4 +1,4 @@
-"""A server that does not do what its answers say, in the way that its first argument names.
+"""A server that lies or misbehaves in the way that its first argument names.
 
 A second argument says when a stall begins, in seconds from the first request of the load.
 
@@ -31,7 +31,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
 PACE_S = 0.005
-"""Time for each answer, where its speed does not matter: the CPUs are for the other tests."""
+"""Time for each answer if its speed does not matter, so that the other tests have the CPUs."""
 PROBES = 3
 """Requests with which `adyton bench` learns what is right. It has more to do before the load begins."""
 QUEUED_S = 0.005
@@ -56,7 +56,7 @@ def age() -> float:
 
 
 def age_of_load() -> float:
-    """Return how long ago the load began; nothing before that."""
+    """Return how long ago the load began; zero before that."""
     return age() if _first_at or next(_numbers) > PROBES else 0.0
 
 
@@ -66,7 +66,7 @@ def every_tenth(other: bytes, otherwise: bytes = RIGHT) -> bytes:
 
 
 def stalls() -> bytes:
-    """Answer nobody for a second, from the first request on that comes late enough, and then all."""
+    """Answer no request for a second, from the first request that comes late enough; then answer all."""
     with _lock:
         if not _stalled_until and age_of_load() > STALL_FROM_S:
             _stalled_until.append(time.monotonic() + STALL_S)
@@ -75,13 +75,13 @@ def stalls() -> bytes:
 
 
 def hangs() -> bytes:
-    """Answer nobody any more from some time on."""
+    """Answer no request any more after some time."""
     time.sleep(600 if age_of_load() > STALL_FROM_S else PACE_S)
     return RIGHT
 
 
 def steps() -> bytes:
-    """Take 5 ms, and from some time on 100 ms."""
+    """Take 5 ms for each answer, and after some time 100 ms."""
     time.sleep(0.005 if age_of_load() < STALL_FROM_S else 0.1)
     return RIGHT
 
@@ -93,9 +93,10 @@ def gets_slower() -> bytes:
 
 
 def queued() -> bytes:
-    """Answer one after the other, each 5 ms after the last: 200 a second, and who comes faster waits longer.
+    """Answer one request after the other, each 5 ms after the last: 200 a second; more have to wait.
 
-    When each is due is settled as it comes, so that a busy machine makes answers late, but not fewer.
+    The time of an answer is settled when its request comes, so a busy machine makes answers late, but not
+    fewer.
     """
     with _lock:
         _free_at[0] = max(time.monotonic(), _free_at[0]) + QUEUED_S
@@ -111,13 +112,13 @@ def fixed() -> bytes:
 
 
 def uneven() -> bytes:
-    """Take from 25 to 125 ms, each time of these as often as any other."""
+    """Take from 25 to 125 ms; all times between are equally frequent."""
     time.sleep(0.025 + 0.001 * (next(_numbers) * 61 % 101))
     return RIGHT
 
 
 def paced() -> bytes:
-    """Take the time that leaves CPUs to others."""
+    """Take so long for each answer that other programs have the CPUs."""
     time.sleep(PACE_S)
     return RIGHT
 
@@ -129,14 +130,14 @@ def slow() -> bytes:
 
 
 def never() -> bytes:
-    """Keep every tenth waiting for longer than anybody does."""
+    """Keep every tenth request waiting for longer than any client waits."""
     if next(_numbers) % 10 == 0:
         time.sleep(600)
     return RIGHT
 
 
 def sorry() -> bytes:
-    """Answer a page of regret, with 200, once it was asked too often."""
+    """Answer with a page of regret, and status 200, after too many requests."""
     if next(_numbers) > SORRY_FROM:
         return SORRY
     time.sleep(0.002)
@@ -144,7 +145,7 @@ def sorry() -> bytes:
 
 
 def bans() -> bytes:
-    """Answer nobody right while more came than 500 a second."""
+    """Answer every request wrong while more than 500 a second come."""
     now = time.monotonic()
     with _lock:
         _recent.append(now)
@@ -154,7 +155,7 @@ def bans() -> bytes:
 
 
 def hangs_behind(answer: bytes) -> Callable[[], bytes]:
-    """Send this for every tenth request; whoever sends it sends nothing more."""
+    """Send this for every tenth request; after it, nothing is sent on its connection."""
     return lambda: every_tenth(answer)
 
 
@@ -219,29 +220,29 @@ CHUNKED = b"c\r\nHello World!\r\n0\r\n\r\n"
 TWO_FRAMINGS = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKED
 OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
 MIXES_UP = "mixes-up"
-"""Answers each tenth request for `/others` as one for anything else."""
+"""Answers each tenth request for `/others` as if it were for another path."""
 SNUBS_SLOW = "snubs-slow"
 """Answers a request that comes in pieces with another body."""
 HITS = {"cache": 0.1, "asks-twice": 2.0}
-"""How often the application behind a liar is asked for each request, if one believes its count of hits."""
+"""How many hits of the application these liars claim for each request."""
 CUTS = {"cut-short", "empty", "cut-until-close", "cut-at-once", "cut-in-head", "silent"}
-"""Liars that end the connection behind an answer that is not whole, or whose end nothing else tells."""
+"""Liars that close the connection after an answer that is not whole, or that only the close ends."""
 SILENT_AFTER = {"no-more-head", "no-body", "no-more-body", "interim-only"}
-"""Liars that send nothing behind an answer that is not whole, and keep the connection."""
+"""Liars that send nothing after an answer that is not whole, and keep the connection."""
 EARLY = "early"
-"""Answers whoever connects, before he asks, but for those who learn what is right."""
+"""Answers each client before its request comes, except the first clients, which learn the right answer."""
 CLOSES_KEPT, KEPT = "closes-kept", 9
-"""Closes each connection without notice behind so many answers."""
+"""Closes each connection without notice after so many answers."""
 STARVES, STARVED_S = "starves", 0.5
-"""Lets one connection wait for so long each time."""
+"""Lets one connection wait for so long before each answer."""
 HOLDS, HELD = "holds", 2 << 20
-"""Needs so many bytes for each connection, as long as that is open."""
+"""Uses so many bytes of memory for each open connection."""
 BULK = "bulk"
-"""Answers all that has come in one go, unread."""
+"""Answers all requests that have come with one send, without a look at them."""
 
 
 def before(kind: str, number: int, answered: int) -> bool:
-    """Do what comes before an answer on a connection; return whether it is to be closed."""
+    """Wait before an answer, if the lie demands it; return whether to close the connection instead."""
     if kind == STARVES and number == PROBES + 1:
         time.sleep(STARVED_S)
     return kind == CLOSES_KEPT and answered == KEPT

@@ -26,19 +26,19 @@ def carried(dom: str) -> dict[str, Any]:
 
 
 def rows(dom: str, table: str) -> list[list[str]]:
-    """Return the cells of a table of a page; none if it is not there."""
+    """Return the cells of a table of a page; none if the page lacks the table."""
     inner = re.search(rf'<table id="{table}">(.*?)</table>', dom, re.DOTALL)
     each = re.findall(r"<tr>(.*?)</tr>", inner.group(1), re.DOTALL) if inner else []
     return [[html.unescape(cell) for cell in re.findall(r"<t[hd]>(.*?)</t[hd]>", row)] for row in each]
 
 
 def sides(dom: str) -> list[tuple[str, str]]:
-    """Return what stands below the counts, each with its name."""
+    """Return the texts below the counts, each with its name."""
     return [(name, html.unescape(text)) for name, text in re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", dom)]
 
 
 def found(pattern: str, text: str) -> str:
-    """Return what the pattern's group has found."""
+    """Return the text that the pattern's group matches."""
     match = re.search(pattern, text, re.DOTALL)
     assert match is not None, pattern
     return match.group(1)

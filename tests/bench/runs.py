@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIARS = Path(__file__).with_name("liars.py")
 APPLICATION = Path(__file__).with_name("application.py")
 NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
-"""Gates that a busy machine closes, whatever the server does."""
+"""Gates that may fail on a busy machine, whatever the server does."""
 QUICK = ("-c", "8", "-d", "1s", "--warm-up", "100ms")
 """Options for tests that need no answers: if the machine stands still for a second, there are none."""
 SURE = ("-c", "8", "-n", "300", "--warm-up", "100ms")
@@ -42,7 +42,7 @@ TIMES = {
 
 @contextmanager
 def liar(kind: str, *words: str, within: Sequence[str] = ()) -> Iterator[str]:
-    """Start a server that lies in one way, by a command that starts it, if there is one; give its URL."""
+    """Start a server that lies in one way, within the command `within` if there is one; yield its URL."""
     command = [*within, sys.executable, str(LIARS), kind, *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -55,7 +55,7 @@ def liar(kind: str, *words: str, within: Sequence[str] = ()) -> Iterator[str]:
 
 @contextmanager
 def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
-    """Make a network that has these local ports only; give the command that runs another within it."""
+    """Make a network that has only these local ports; yield the command that runs a program in it."""
     script = f"ip link set lo up; echo {first} {last} > /proc/sys/net/ipv4/ip_local_port_range; echo; cat"
     command = ["unshare", "--net", "sh", "-ec", script]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -68,7 +68,7 @@ def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
 
 @contextmanager
 def full_queue() -> Iterator[None]:
-    """Have connections meanwhile find a listen queue full: that of a program which accepts none."""
+    """Keep a listen queue full, which belongs to another program: this one, which accepts no connection."""
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0), backlog=1) as listener, contextlib.ExitStack() as clients:
 
@@ -99,7 +99,7 @@ def run(
     variables: dict[str, str] | None = None,
     within: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Run `adyton bench` to its end, by a command that starts it, if there is one."""
+    """Run `adyton bench` to its end, within the command `within` if there is one."""
     command = (*within, sys.executable, "-m", "adyton", "bench", *words)
     env = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"}
     return subprocess.run(
@@ -114,7 +114,7 @@ def run(
 
 
 def bench(*words: str, within: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the report, which is as its schema says, and whose counts add up."""
+    """Run `adyton bench`; return its report, which must match its schema, and whose counts must add up."""
     done = run(*words, "--json", within=within)
     assert "" == done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
@@ -144,5 +144,5 @@ def reasons(report: dict[str, Any]) -> list[str]:
 
 
 def warnings(report: dict[str, Any]) -> dict[str, str]:
-    """Return what the figures do not say, in sentences by their names."""
+    """Return the warnings: a sentence for each name."""
     return {warning["gate"]: warning["why"] for warning in report["warnings"]}

@@ -1,4 +1,4 @@
-"""Checks JSON against the schemas in `docs/reference`, as far as these use JSON Schema."""
+"""Checks JSON against the schemas in `docs/reference`, with the part of JSON Schema that they use."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ KNOWN = {"$schema", "$defs", "$ref", "title", "description", "type", "const", "e
     "maxItems",
     "minimum",
 }
-"""A schema with another word is one that this module does not understand."""
+"""The words that this module understands; a schema with another word is refused."""
 
 
 def faults(value: object, name: str) -> list[str]:
-    """Return what is wrong with a value, by the schema of that name; nothing if it is as it should be."""
+    """Return the faults of a value by the schema of that name; nothing if there are none."""
     schema = json.loads((FOLDER / f"{name}.schema.json").read_text("utf-8"))
     return list(check(value, schema, schema, "$"))
 
 
 def check(value: object, schema: dict[str, Any], root: dict[str, Any], place: str) -> list[str]:
-    """Return what is wrong with a part."""
+    """Return the faults of a part of the value."""
     assert schema.keys() <= KNOWN, schema.keys() - KNOWN
     if "$ref" in schema:
         return check(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, place)

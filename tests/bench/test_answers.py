@@ -1,4 +1,4 @@
-"""The load generator finds out what servers do wrong, and its counts add up."""
+"""The load generator must find the faults of servers, and its counts must add up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 CPUS = os.sched_getaffinity(0)
 ATTEMPTS = 5
-"""A machine that stands still for a moment spoils rates and times; what is always wrong is so each time."""
+"""Attempts of a test, because a machine that stands still for a moment spoils rates and times."""
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ ATTEMPTS = 5
     ],
 )
 def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
-    """Everything that an honest server answers is right, in every mode."""
+    """Every answer of an honest server must count as right, in every mode."""
     server = serve(APPLICATION)
     number = () if "-d" in words else ("-n", "300")
     report = bench(f"http://127.0.0.1:{server.port}/", "-c", "8", "--warm-up", "200ms", *number, *words)
 
-    # On a machine that stands still for a moment at the end, requests due then are late.
+    # If the machine stands still for a moment at the end, requests that are due then are late.
     assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
     assert 0 == wrong(report)
     assert report["counts"]["right"] >= 200
@@ -82,7 +82,7 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
     if number:
         assert (300, 0) == (report["counts"]["sent"], report["counts"]["in_flight"])
     if "--rate" in words:
-        # Requests that are due while the machine stands still are sent later, but not those due at the end.
+        # Requests that are due while the machine stands still are sent later, unless they are due at the end.
         assert 400 <= report["counts"]["sent"] <= 1800
         assert report["response"]["count"] == report["counts"]["right"]
     if not report["asked"]["keep_alive"]:
@@ -91,9 +91,9 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
 
 
 def test_figures_of_an_honest_server(serve: Servers) -> None:
-    """Sizes, times and the server's processes are those that can be had elsewhere, too."""
+    """Sizes, times and the server's processes must agree with other sources."""
     server = serve(APPLICATION)
-    # Without a warm-up, in which one connection might stay until the others have done all.
+    # There is no warm-up, in which one connection might wait until the others have had all requests.
     report = bench(f"http://127.0.0.1:{server.port}/sleep", "-c", "8", "-n", "300", "--warm-up", "0")
     right = report["counts"]["right"]
 
@@ -107,7 +107,7 @@ def test_figures_of_an_honest_server(serve: Servers) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "200")])
 def test_slow_server(words: tuple[str, ...]) -> None:
-    """A request begun in the warm-up counts when its answer comes later: slow servers get their rate."""
+    """A request begun in the warm-up must count if its answer comes later, or slow servers lose rate."""
     expected = 200 if words else 64 / 0.3
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
@@ -126,7 +126,7 @@ def test_slow_server(words: tuple[str, ...]) -> None:
 
 
 def test_open_loop_without_keep_alive() -> None:
-    """Each request has a connection of its own, and none is made for no request."""
+    """Each request must have a connection of its own, and no connection may be made without a request."""
     with liar("honest") as url:
         report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "0", "--rate", "50", "-k=off")
 
@@ -134,7 +134,7 @@ def test_open_loop_without_keep_alive() -> None:
 
 
 def test_connect_is_apart(serve: Servers) -> None:
-    """The time to make a connection for each request is in the whole time, not in the first byte."""
+    """The time to connect for each request must be part of the whole time, but not of the first byte's."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
     report = bench(url, "-c", "1", "-n", "300", "--warm-up", "0", "-k=off")
     kept = bench(url, *SURE)
@@ -144,7 +144,7 @@ def test_connect_is_apart(serve: Servers) -> None:
     )
 
     assert 300 == report["connect"]["count"] == report["first_byte"]["count"]
-    # The histograms have them within a thousandth.
+    # The histograms are right within a thousandth.
     assert means["connect"] + means["first_byte"] <= 1.002 * means["service"], means
     assert medians["connect"] > 0.01 * medians["service"], medians
     # Connections that are kept alive are made in the warm-up, which a busy machine may sleep through.
@@ -153,7 +153,7 @@ def test_connect_is_apart(serve: Servers) -> None:
 
 
 def test_slow_server_by_number() -> None:
-    """A number of requests is that of those that were begun within the measurement."""
+    """If a number of requests is given, exactly so many must be begun within the measurement."""
     with liar("slow") as url:
         report = bench(url, "-c", "64", "-n", "256", "--warm-up", "500ms")
 
@@ -162,7 +162,7 @@ def test_slow_server_by_number() -> None:
 
 
 def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
-    """A unix socket is as good as a port."""
+    """A server at a unix socket must be measured like one at a port."""
     path = tmp_path / "socket"
     serve(APPLICATION, bind=f"unix:{path}")
     report = bench(f"unix:{path}:/", *SURE)
@@ -200,9 +200,10 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
     ],
 )
 def test_every_tenth(kind: str, count: str, error: str | None) -> None:
-    """The fault of every tenth answer is counted under its name, and the figures are not to be used."""
+    """The fault of every tenth answer must be counted under its name, and make the run invalid."""
     with liar(kind) as url:
-        # As short as a timeout can be that no other answer takes, and as few answers as it needs.
+        # The timeout is as short as possible, but longer than any right answer takes, and the answers are
+        # few.
         few = ("-c", "8", "-n", "60", "--timeout", "3s")
         report = bench(url, *(few if count == "timeout" else (*SURE, "--timeout", "20s")))
 
@@ -240,7 +241,7 @@ def test_every_tenth(kind: str, count: str, error: str | None) -> None:
     ],
 )
 def test_first_wrong_answer(tmp_path: Path, kind: str, why: str, line: str) -> None:
-    """The first wrong answer is shown in every form for people, with its head and where its body differs."""
+    """Every form for people must show the first wrong answer, with its head and where its body differs."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "html")}
     words = [word for file in files.values() for word in ("-o", str(file))]
     with liar(kind) as url:
@@ -258,7 +259,7 @@ def test_first_wrong_answer(tmp_path: Path, kind: str, why: str, line: str) -> N
 
 
 def test_kept_connection_is_closed() -> None:
-    """A server that closes connections behind a number of answers, without saying so, is called that."""
+    """If a server closes connections without notice after a number of answers, the report must say so."""
     with liar("closes-kept") as url:
         report = bench(url, *SURE)
 
@@ -267,13 +268,13 @@ def test_kept_connection_is_closed() -> None:
 
 
 def test_interim_answers() -> None:
-    """Interim answers are counted and told; the answers behind them are right."""
+    """Interim answers must be counted and reported; the answers behind them must count as right."""
     with liar("interim") as url:
         report = bench(url, *SURE)
 
     assert (30_000, 100, 0) == (report["interim_answers"], report["interim_most"], wrong(report))
     assert warnings(report)["interim"] == (
-        "30000 interim answers (1xx) came before the others, 100 at most before one"
+        "30000 interim answers (1xx) came before the final ones, at most 100 before one answer"
     )
 
 
@@ -286,7 +287,7 @@ def test_interim_answers() -> None:
     ],
 )
 def test_odd_heads(kind: str, counted: str, told: str) -> None:
-    """A fault in a head that clients overlook is counted and told; the answer is right."""
+    """A fault in a head that clients overlook must be reported; the answer must count as right."""
     with liar(kind) as url:
         report = bench(url, "-c", "2", "-n", "300", "--warm-up", "0")
 
@@ -296,21 +297,21 @@ def test_odd_heads(kind: str, counted: str, told: str) -> None:
 
 
 def test_early_answers(tmp_path: Path) -> None:
-    """An answer that comes before its request was sent is no answer to it, right as it may be."""
-    # More than the kernel takes of what nobody reads: it cannot have been sent when the answer comes.
+    """An answer that begins before its request was sent must be reported, even if it is right."""
+    # The body is larger than the kernel's buffers, so it cannot have been sent when the answer comes.
     (tmp_path / "body").write_bytes(bytes(8 << 20))
     words = ("-c", "2", "-n", "20", "--warm-up", "0", "-k=off", "--data", f"@{tmp_path / 'body'}")
     with liar("early") as url:
         report = bench(url, *words, "--timeout", "20s")
 
-    # On a busy machine the server may come to some only when the whole request is on its way.
+    # On a busy machine the server may answer some connections only after their whole request was sent.
     assert 0 < report["early_answers"] <= 20
     assert 0 == wrong(report)
     assert "answers began before their request was sent" in warnings(report)["early"]
 
 
 def test_large_bodies(serve: Servers, tmp_path: Path) -> None:
-    """A body that the kernel does not take at once is sent when it can be: in the first request, too."""
+    """A body that the kernel does not take at once must still be sent whole, also in the first request."""
     server = serve(APPLICATION)
     (tmp_path / "body").write_bytes(bytes(20 << 20))
     words = ("-c", "2", "-n", "6", "--warm-up", "0", "--data", f"@{tmp_path / 'body'}", "--timeout", "60s")
@@ -320,7 +321,7 @@ def test_large_bodies(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_heads_that_tell_something() -> None:
-    """A coding that nobody has asked for, and a cache, are told."""
+    """A content coding that was not asked for, and a cache, must be reported."""
     with liar("cached") as url:
         report = bench(url, *QUICK)
         asked_for = bench(url, *QUICK, "-H", "Accept-Encoding: gzip")
@@ -331,7 +332,7 @@ def test_heads_that_tell_something() -> None:
 
 
 def test_starved_connection() -> None:
-    """A connection that waits where others do not is told, although percentiles over requests hide it."""
+    """A single connection that waits must be reported, although percentiles over requests hide it."""
     accept = ("--accept", "foreign-load", "--accept", "steal")
     for _ in range(ATTEMPTS):
         with liar("starves") as url:
@@ -349,7 +350,7 @@ def test_starved_connection() -> None:
 
 
 def test_stall() -> None:
-    """A second without answers is no steady state; an open loop has it in its times, a closed one not."""
+    """A second without answers is no steady state; the times of an open loop must show it, too."""
     with liar("stalls") as url:
         closed = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms")
     with liar("stalls") as url:
@@ -364,7 +365,7 @@ def test_stall() -> None:
 @pytest.mark.parametrize("words", [(), ("--rate", "200")])
 @pytest.mark.parametrize("from_s", ["0.7", "1.0", "1.3"])
 def test_stall_in_any_phase(from_s: str, words: tuple[str, ...]) -> None:
-    """A second without answers is named wherever it lies, also across two seconds, and in a short run."""
+    """A second without answers must be reported wherever it lies, even across two seconds of the run."""
     with liar("stalls", from_s) as url:
         report = bench(url, "-c", "4", "-d", "3s", "--warm-up", "100ms", *words)
 
@@ -374,7 +375,7 @@ def test_stall_in_any_phase(from_s: str, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "100")])
 def test_hangs(words: tuple[str, ...]) -> None:
-    """A stall that lasts until the end is seen, although nothing has happened any more."""
+    """A stall that lasts until the end must be noticed, although no event comes after it."""
     with liar("hangs") as url:
         report = bench(url, "-c", "4", "-d", "8s", "--warm-up", "100ms", "--timeout", "30s", *words)
 
@@ -385,7 +386,7 @@ def test_hangs(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "100"), ("--rate", "100", "--arrivals", "poisson")])
 def test_gets_slower(words: tuple[str, ...]) -> None:
-    """A server that gets slower has no steady state, also where its rate is that of the requests."""
+    """A server that gets slower has no steady state, even if it answers at the rate of the requests."""
     for _ in range(ATTEMPTS):
         with liar("gets-slower") as url:
             report = bench(url, "-c", "8", "-d", "6s", "--warm-up", "100ms", *words)
@@ -397,7 +398,7 @@ def test_gets_slower(words: tuple[str, ...]) -> None:
 
 
 def test_arrivals_without_a_rate() -> None:
-    """A closed loop has no arrivals; it is not run in the place of the open loop that was meant."""
+    """`--arrivals` without `--rate` must be refused: a closed loop has no arrivals."""
     done = run("http://127.0.0.1:1/", "--arrivals", "poisson")
 
     assert (2, "") == (done.returncode, done.stdout)
@@ -406,7 +407,7 @@ def test_arrivals_without_a_rate() -> None:
 
 
 def test_step() -> None:
-    """A server that is slower from some time on has no steady state either."""
+    """A server that becomes slower at some time has no steady state either."""
     with liar("steps", "3.7") as url:
         report = bench(url, "-c", "64", "-d", "6s", "--warm-up", "100ms", "--rate", "100")
 
@@ -414,7 +415,7 @@ def test_step() -> None:
 
 
 def test_stall_that_many_meet() -> None:
-    """A stall is named, too, if so many are due within it that it is among the usual times itself."""
+    """A stall must be reported even if so many requests are due within it that its length is a usual time."""
     with liar("stalls", "1") as url:
         report = bench(url, "-c", "64", "-d", "3s", "--warm-up", "100ms", "--rate", "60")
 
@@ -423,7 +424,7 @@ def test_stall_that_many_meet() -> None:
 
 
 def test_no_answers_at_the_end() -> None:
-    """Requests unanswered at the end have no time: so many that percentiles would differ are named."""
+    """Requests unanswered at the end must be reported if they are enough to change percentiles."""
     with liar("hangs", "2") as url:
         report = bench(url, "-c", "512", "-d", "3s", "--warm-up", "0", "--rate", "200")
 
@@ -434,8 +435,8 @@ def test_no_answers_at_the_end() -> None:
 
 
 def test_less_than_is_due() -> None:
-    """A server that answers fewer than are due is named, even if each of them has found a connection."""
-    # More connections than requests that are due, however long none is answered.
+    """A server that answers fewer requests than are due must be reported, even if each found a connection."""
+    # There are more connections than due requests, even if none is answered for a while.
     words = ("-c", "2000", "-d", "4s", "--warm-up", "100ms", "--rate", "400", "--timeout", "1m")
     for _ in range(ATTEMPTS):
         with liar("queued") as url:
@@ -443,7 +444,7 @@ def test_less_than_is_due() -> None:
 
         assert 0 == report["never_sent"]
         assert "late" in gates(report)
-        # The gate tells one of its reasons; a server that sleeps at the end gives it another.
+        # The gate tells only one reason; if the server sleeps at the end, it tells another.
         if named := any(why.startswith("400 requests/s were due, and ") for why in reasons(report)):
             break
 
@@ -452,12 +453,12 @@ def test_less_than_is_due() -> None:
 
 @pytest.mark.parametrize(("number", "rate"), [(40, 400), (1, 40)])
 def test_nothing_is_due_behind_the_last(number: int, rate: int) -> None:
-    """A run of a number of requests has none due once all are sent, however long the last one takes."""
+    """In a run of a number of requests, none may be due after the last, however long the last one takes."""
     words = ("-c", str(number), "-n", str(number), "--warm-up", "0", "--rate", str(rate))
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
             report = bench(url, *words)
-        # All are due within a tenth of a second, in which the generator must not stand still.
+        # All requests are due within a tenth of a second, in which the generator must not stand still.
         if "late" not in gates(report):
             break
 
@@ -466,7 +467,7 @@ def test_nothing_is_due_behind_the_last(number: int, rate: int) -> None:
 
 
 def test_generator_that_waits_for_its_cpu() -> None:
-    """A generator whose CPU others use is busy, but where the server may use it, too."""
+    """A generator that waits for its CPU must count as busy, unless the server may use the same CPU."""
     server, load = (frozenset({end(CPUS)}) for end in (min, max))
     burn = (sys.executable, "-c", "while True: pass")
     with contextlib.ExitStack() as stack:
@@ -496,11 +497,11 @@ def test_ceiling_of_more_threads_than_cpus() -> None:
 
 
 FEW = 20
-"""Descriptors, or local ports, where more connections are asked for."""
+"""Number of descriptors or local ports; the tests ask for more connections."""
 
 
 def test_own_descriptors() -> None:
-    """Connections for which this program has no descriptor are its own limit, and no error of the server."""
+    """Connections that fail for lack of a descriptor must count as this program's limit, not as errors."""
     with liar("honest") as url:
         few = ("prlimit", f"--nofile={FEW}:{FEW}")
         report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "200ms", within=few)
@@ -509,7 +510,7 @@ def test_own_descriptors() -> None:
 
 
 def test_own_ports() -> None:
-    """Connections for which there is no local port are the program's own limit, too."""
+    """Lack of local ports for connections must be reported as a limit of this program, too."""
     with few_ports(50_000, 50_000 + FEW) as few, liar("honest", within=few) as url:
         report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "200ms", within=few)
 
@@ -517,7 +518,7 @@ def test_own_ports() -> None:
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    """Without a descriptor the machine's account cannot be read: that is unknown, and nobody's doing."""
+    """If the machine's counts cannot be read for lack of a descriptor, they must be unknown, not zero."""
     with liar("honest") as url:
         for few in range(FEW, FEW + 8):
             words = (url, "-c", "64", "-d", "500ms", "--warm-up", "200ms")
@@ -549,7 +550,7 @@ def assert_own_limit(report: dict[str, Any], name: str) -> None:
 
 
 def test_small_queue() -> None:
-    """Connections that the kernel drops because nobody accepts them are told."""
+    """Connections that the kernel drops because the server does not accept them must be reported."""
     with liar("small-queue") as url:
         report = bench(url, "-c", "64", "-d", "2s", "--warm-up", "0", "-k=off")
 
@@ -559,7 +560,7 @@ def test_small_queue() -> None:
 
 
 def test_small_queue_in_the_warm_up() -> None:
-    """Drops are told, too, if they were in the warm-up, when the measurement's connections were made."""
+    """Drops in the warm-up, in which the measurement's connections are made, must be reported, too."""
     with liar("small-queue") as url:
         # The kernel tries again after whole seconds; the measurement begins between two of them.
         report = bench(url, "-c", "32", "-d", "300ms", "--warm-up", "5s")
@@ -569,7 +570,7 @@ def test_small_queue_in_the_warm_up() -> None:
 
 
 def test_full_queue_of_another() -> None:
-    """Connections dropped because another program accepts nobody are none of the server's."""
+    """Connections that are dropped because another program accepts none must not count as the server's."""
     before = overflows()
     with liar("honest") as url, full_queue():
         report = bench(url, *QUICK)
@@ -582,7 +583,7 @@ def test_full_queue_of_another() -> None:
 
 @pytest.mark.parametrize(("words", "kind"), [((), "service"), (("--rate", "100"), "response")])
 def test_deadline(serve: Servers, words: tuple[str, ...], kind: str) -> None:
-    """Answers in time are counted one by one, wherever in the curve the deadline lies."""
+    """Answers in time must be counted exactly, wherever in the curve the deadline lies."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/uneven"
     none, some, all_of_them = (
         bench(url, "-c", "8", "-n", "100", "--warm-up", "200ms", *words, "--deadline", deadline)
@@ -599,14 +600,14 @@ def test_deadline(serve: Servers, words: tuple[str, ...], kind: str) -> None:
 
 
 def test_does_not_keep_up(serve: Servers) -> None:
-    """Requests that nobody takes are not forgotten."""
+    """Requests that are due and find no free connection must be reported."""
     server = serve(APPLICATION)
     words = ("-c", "8", "-d", "3s", "--warm-up", "0", "--rate", "2000")
     report = bench(f"http://127.0.0.1:{server.port}/sleep", *words)
 
     assert "late" in gates(report)
     assert report["never_sent"] > 500
-    # The seconds have the times of the run: who waited for a connection waited in them, too.
+    # The times of the seconds must include the wait for a connection, as the times of the whole run do.
     slowest_us = max(second["max_us"] for second in report["series"])
     assert pytest.approx(report["response"]["max_us"], rel=0.002) == slowest_us
     assert slowest_us > 10 * report["service"]["p50_us"]
@@ -623,12 +624,13 @@ def test_does_not_keep_up(serve: Servers) -> None:
         (["/", "--expect-body", str(LIARS)], "is not the expected one"),
         (
             ["/number"],
-            "differ from one another: look at some (--debug); if that is right, say --check length",
+            "differ from one another: look at some (--debug); if the difference is intended, "
+            "say --check length",
         ),
     ],
 )
 def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -> None:
-    """Nothing is measured when the very first answer is not right."""
+    """If the very first answer is not right, nothing may be measured."""
     server = serve(APPLICATION)
     done = run(f"http://127.0.0.1:{server.port}{words[0]}", *words[1:])
 
@@ -647,7 +649,7 @@ def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -
     ],
 )
 def test_not_whole_from_the_start(kind: str, sentence: str) -> None:
-    """A first answer that is not whole is told, with the part of it that has come."""
+    """A first answer that is not whole must be reported, with the part of it that has come."""
     with liar(kind, "-1") as url:
         done = run(url, *QUICK, "--timeout", "2s")
 
@@ -657,7 +659,7 @@ def test_not_whole_from_the_start(kind: str, sentence: str) -> None:
 
 @pytest.mark.parametrize(("check", "wrong_bodies"), [("body", 30), ("length", 30), ("nothing", 0)])
 def test_length_told_to_head(check: str, wrong_bodies: int) -> None:
-    """An answer to HEAD must tell the length that the first has told, unless the length may vary."""
+    """An answer to HEAD must have the Content-Length of the first answer, unless the length may vary."""
     with liar("wrong-length-to-head") as url:
         report = bench(url, *SURE, "-X", "HEAD", "--check", check)
 
@@ -667,7 +669,7 @@ def test_length_told_to_head(check: str, wrong_bodies: int) -> None:
 
 
 def test_ceiling_is_above_what_was_reached() -> None:
-    """Requests that go out a thousand at once are calibrated so; what was reached is below the ceiling."""
+    """A thousand requests at once must be calibrated likewise: the ceiling is above the reached rate."""
     with liar("bulk") as url:
         report = bench(url, *QUICK, "--pipeline", "1000")
 
@@ -675,7 +677,7 @@ def test_ceiling_is_above_what_was_reached() -> None:
 
 
 def test_nobody_there() -> None:
-    """A server that is not there is said to be not there."""
+    """If no server listens at the address, the message must say so."""
     with socket.socket() as taken:
         # A port at which nobody listens, and nobody else can either.
         taken.bind(("127.0.0.1", 0))
@@ -686,7 +688,7 @@ def test_nobody_there() -> None:
 
 
 def test_what_may_vary(serve: Servers) -> None:
-    """A page that shows a number is right if its length is."""
+    """With `--check length`, a page that shows a changing number must count as right."""
     server = serve(APPLICATION)
     report = bench(f"http://127.0.0.1:{server.port}/number", *SURE, "--check", "length")
 
@@ -694,7 +696,7 @@ def test_what_may_vary(serve: Servers) -> None:
 
 
 def test_sample(serve: Servers) -> None:
-    """With a sample only some bodies are compared, which is told; every length is compared."""
+    """With `--check sample`, only some bodies are compared, which the report tells, but every length is."""
     words = ("-c", "8", "-n", "3200", "--warm-up", "200ms", "--check", "sample")
     server = serve(APPLICATION)
     honest = bench(f"http://127.0.0.1:{server.port}/", *words)
@@ -711,7 +713,7 @@ def test_sample(serve: Servers) -> None:
 
 
 def test_find_rate() -> None:
-    """A search finds the rate of a server that answers 200 requests a second, and has faster ones wait."""
+    """A search must find the rate of a server that answers 200 requests a second and lets others wait."""
     for _ in range(ATTEMPTS):
         with liar("queued") as url:
             done = run(url, *QUICK, "--find-rate", "p90<30ms", "--json")
@@ -728,7 +730,7 @@ def test_find_rate() -> None:
 
 @pytest.mark.long
 def test_find_rate_of_something_else() -> None:
-    """If the load itself may fail, a rate is tried again, and the result is not the server's."""
+    """If the load itself may fail, the rate must be tried again, and the result must be invalid."""
     burn = (sys.executable, "-c", "while True: pass")
     with contextlib.ExitStack() as stack:
         with seated(frozenset({min(CPUS)})):
@@ -747,13 +749,13 @@ def test_find_rate_of_something_else() -> None:
     assert found_rate["invalid"] == [reason["gate"] for reason in found_rate["reasons"]]
     assert any(one["rate"] == other["rate"] for one, other in itertools.pairwise(found_rate["steps"]))
     assert 1 == done.returncode
-    # The reasons stand in the place of the result, in sentences.
+    # The reasons, in sentences, are shown in place of the result.
     _, _, end = told.rpartition("\nINVALID\n")
     assert re.search(r"^ +(generator: the generator |foreign-load: other programs )", end, re.MULTILINE)
 
 
 def test_accepted() -> None:
-    """Others' load that is accepted takes no figure away, and marks it; what is found is a bound."""
+    """Accepted foreign load must only mark the figures; the rate that a search finds is then a bound."""
     burn = (sys.executable, "-c", "while True: pass")
     accept = ("--accept", "foreign-load", "--accept", "steal")
     with contextlib.ExitStack() as stack:
@@ -769,12 +771,12 @@ def test_accepted() -> None:
     assert [] == faults(found_rate, "bench-find")
     assert {"foreign-load", "steal"}.isdisjoint(found_rate["invalid"])
     assert any(step["disturbed"] for step in found_rate["steps"])
-    # A machine that is too busy for any rate has found none.
+    # On a machine that is too busy for any rate, none is found.
     assert found_rate["disturbed"] or found_rate["rate"] is None
 
 
 def test_find_rate_says_why() -> None:
-    """A rate at which answers are wrong has no figures, and says why."""
+    """For a rate at which answers are wrong, the search must show the reason instead of figures."""
     quick = ("-c", "8", "-d", "200ms", "--warm-up", "50ms", "--find-rate", "p99<1s")
     with liar("sorry") as url:
         done = run(url, *quick)
@@ -788,7 +790,7 @@ def test_find_rate_says_why() -> None:
 
 
 def test_interrupted() -> None:
-    """Ctrl-C ends the measurement, and what there is is reported."""
+    """Ctrl-C must end the measurement, with a report of the time until then."""
     with liar("asks-twice") as url:
 
         def is_loaded() -> bool:

@@ -1,4 +1,4 @@
-"""Answers that the application has not given are told from its own."""
+"""Answers that the application has not given must be told apart from its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNTED = APPLICATION.with_name("counted.py")
 def test_honest(
     serve: Servers, tmp_path: Path, flags: tuple[str, ...], words: tuple[str, ...], processes: int
 ) -> None:
-    """The application has seen every request that was answered, whichever process it was."""
+    """The application must have seen every request that was answered, whichever process answered."""
     server = serve(COUNTED, *flags, env={"TMPDIR": str(tmp_path)})
     for _ in range(2):
         report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits", *words)
@@ -50,7 +50,7 @@ def test_honest(
     ("kind", "sentence"), [("cache", "others came out of a cache"), ("asks-twice", "something asks twice")]
 )
 def test_liars(kind: str, sentence: str) -> None:
-    """Answers out of a cache, and requests that are made twice, are named."""
+    """Answers out of a cache, and requests that are made twice, must be reported."""
     with liar(kind) as url:
         report = bench(url, *SURE, "--count-hits")
         unasked = bench(url, *SURE)
@@ -64,7 +64,7 @@ def test_liars(kind: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "500"), ("-k=off",)])
 def test_our_own_server(serve: Servers, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """A supervisor of ours says how often the application was called; it needs nothing around it."""
+    """Adyton's supervisor tells how often the application was called, so the middleware is not needed."""
     server = serve(APPLICATION, "--processes", "2", "--control", str(tmp_path / "control.sock"))
     report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits", *words)
     hits = report["hits"]
@@ -95,7 +95,7 @@ def test_nobody_counts(serve: Servers) -> None:
 
 
 def test_asgi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests of ASGI are counted, and what is no request is not."""
+    """Requests of ASGI must be counted; other scopes, such as the lifespan, must not."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     sent: list[MutableMapping[str, Any]] = []
 

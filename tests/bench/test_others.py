@@ -1,7 +1,8 @@
 """Rates and times agree with those of wrk, h2load and oha, load generators of other people.
 
-The server waits, so that it sets the pace on any machine; how fast they are where nothing waits depends on
-who else wants the CPU. oha, which Debian does not have, is asked where it is installed.
+The server waits before each answer, so that it sets the pace on any machine. Without the waits, the speed of
+the generators would depend on who else wants the CPU. oha, which Debian does not package, is compared if it
+is installed.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 CONNECTIONS = "8"
 SECONDS = 2
 ROUNDS, ROUNDS_MAX = 5, 15
-"""Rounds of each generator, at first: a busy machine disturbs few of them, and the median is of all.
+"""Rounds of each generator, at first and at most: a busy machine disturbs few rounds, and the median counts.
 
-If the generators do not agree by then, there are more, up to the maximum.
+If the generators do not agree after the first rounds, there are more, up to the maximum.
 """
 
 BOUNDS = {"rate": 1.08, "p50_us": 1.08, "p90_us": 1.08, "p99_us": 1.2}
-"""How many times as large our median may be as the largest of the others, or the smallest as ours.
+"""Factors by which our median may exceed the largest of the others, or the smallest of them may exceed ours.
 
-The last hundredth is partly the machine's.
+The slowest hundredth depends partly on the machine.
 """
 
 UNITS_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -88,7 +89,7 @@ OTHERS: dict[str, Callable[[str, Path], dict[str, float]]] = {
 
 
 def by_us(url: str, _file: Path) -> dict[str, float]:
-    """Return what `adyton bench` measures, its gates aside."""
+    """Return what `adyton bench` measures, even if its gates fail."""
     report = bench(url, "-c", CONNECTIONS, "-d", f"{SECONDS}s", "--warm-up", "0")
 
     assert 0 == wrong(report)
@@ -100,9 +101,9 @@ def by_us(url: str, _file: Path) -> dict[str, float]:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["fixed", "uneven"])
 def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
-    """Our figures of an honest server are those of others, whether its times are alike or spread five-fold.
+    """Our figures must agree with those of other generators, for equal times and for times spread five-fold.
 
-    Where these differ, as they do on a busy machine, it is something between.
+    If the others differ, as they do on a busy machine, our figure must be between theirs.
     """
     tools = {**OTHERS, "ours": by_us}
     rounds: list[dict[str, dict[str, float]]] = []
@@ -114,7 +115,7 @@ def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
 
 
 def differences(rounds: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """Return the medians of the figures in which ours is above all of the others, or below all."""
+    """Return the medians of each figure in which our median is above all others, or below all others."""
     found = {}
     for figure, bound in BOUNDS.items():
         medians = {name: median(each[name][figure] for each in rounds) for name in rounds[0]}

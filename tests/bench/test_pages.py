@@ -26,7 +26,7 @@ WIDTH, HEIGHT = 340, 150
 
 @pytest.mark.parametrize("name", VALID)
 def test_page(tmp_path: Path, name: str) -> None:
-    """The page has all figures of the report, and no place left to fill."""
+    """The page must have all figures of the report, and no unfilled placeholder."""
     report, file = VALID[name], tmp_path / "report.html"
     file.write_text(rendered(report, "html"))
     dom = in_browser(file)
@@ -51,7 +51,7 @@ def test_page(tmp_path: Path, name: str) -> None:
 
 
 def test_labels_of_plots() -> None:
-    """Beside each plot stand its ends or decades, below it what its places are: seconds, nines and times."""
+    """Each plot must be labelled: at its side both ends or decades, below it seconds, nines or times."""
     seconds, _, times, bars = re.findall(r"<svg.*?</svg>", rendered(fixed(), "html"))
 
     assert [("4,100", 4.0), ("0", HEIGHT + 4)] == labels(seconds, "height", "y")
@@ -72,7 +72,7 @@ def test_labels_of_plots() -> None:
 
 
 def test_list_of_urls() -> None:
-    """A page of a list of URLs does not say that what the command line names was asked for."""
+    """A page of a list of URLs must not say that the URL of the command line was asked for."""
     page = rendered(VALID["several"], "html")
 
     assert "2 URLs at http://127.0.0.1:8000" == found("<h1>(.*?)</h1>", page)
@@ -81,14 +81,14 @@ def test_list_of_urls() -> None:
 
 @pytest.mark.parametrize("checked", ["status and every byte of the body", "status"])
 def test_what_was_checked(checked: str) -> None:
-    """The page claims of the answers what was compared of them, and no more."""
+    """The page must name exactly the parts of the answers that were compared."""
     footer = found("<footer>(.*?)</footer>", rendered(fixed(asked={"checked": checked}), "html"))
 
     assert f"adyton bench 1.2.3. Checked of every answer: {checked}." in footer
 
 
 def test_page_of_an_invalid_run(tmp_path: Path) -> None:
-    """The page has INVALID and each reason in the place of figures, and the failures by cause."""
+    """The page must have INVALID and each reason instead of figures, and the failures by cause."""
     file = tmp_path / "report.html"
     with liar("cut-short") as url:
         run(url, *SURE, "-o", str(file))
@@ -107,7 +107,7 @@ def test_page_of_an_invalid_run(tmp_path: Path) -> None:
 
 
 def ms(time_us: float) -> str:
-    """Return a time as pages have it."""
+    """Return a time in the form that pages have."""
     return f"{time_us / 1000:,.3f}"
 
 
@@ -126,7 +126,7 @@ def times_of(report: dict[str, Any]) -> list[list[str]]:
 
 
 def urls_of(report: dict[str, Any]) -> list[list[str]]:
-    """Return the table of URLs likewise."""
+    """Return the table of URLs that the page should have."""
     titles = [["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"]] if report["urls"] else []
     return titles + [
         [
@@ -169,7 +169,7 @@ def sides_of(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def slow(side: dict[str, Any]) -> str:
-    """Return what should stand there of slow clients."""
+    """Return the text about slow clients that should stand below the counts."""
     counts = side["counts"]
     after = [
         f"{counts[name]} {word} (after {ms(times['min_us'])} to {ms(times['max_us'])} ms)"
@@ -186,12 +186,12 @@ def slow(side: dict[str, Any]) -> str:
 
 
 def points(line: str) -> list[float]:
-    """Return where a line goes, one coordinate after the other."""
+    """Return the coordinates of a line's points, one after the other."""
     return [float(coordinate) for pair in line.split() for coordinate in pair.split(",")]
 
 
 def line_of(pairs: Iterable[tuple[float, float]]) -> ApproxBase:
-    """Return where a line should go through points from 0 to 1, as far as one can see."""
+    """Return the coordinates, within rounding, of a line that should go through points from 0 to 1."""
     flat = [each for x, y in pairs for each in (x * WIDTH, HEIGHT - y * HEIGHT)]
     return pytest.approx(flat, abs=0.051)
 
@@ -204,7 +204,7 @@ def series_of(report: dict[str, Any]) -> ApproxBase:
 
 
 def curve_of(report: dict[str, Any]) -> ApproxBase:
-    """Return the points of all percentiles: nines as wide as one another, and the longest time at the end."""
+    """Return the points of all percentiles: all nines are equally wide, the longest time is at the end."""
     most = max(time_us for _, time_us in report["curve"])
     end = math.floor(max(nines(percent) for percent, _ in report["curve"] if percent < 100)) + 1
     places = [min(1.0, nines(percent) / end) if percent < 100 else 1.0 for percent, _ in report["curve"]]
@@ -213,7 +213,7 @@ def curve_of(report: dict[str, Any]) -> ApproxBase:
 
 
 def height(time_us: float, low: float, most: float) -> float:
-    """Return how high a time stands where each decade is as high as the one below."""
+    """Return the height of a time on an axis on which all decades are equally high."""
     return math.log10(time_us / low) / math.log10(most / low)
 
 
@@ -234,6 +234,6 @@ def nines(percent: float) -> float:
 
 
 def labels(svg: str, kind: str, axis: str) -> list[tuple[str, float]]:
-    """Return the texts of a plot, each with where it stands along an axis."""
+    """Return the texts of a plot, each with its place along an axis."""
     texts = re.findall(rf'<text class="{kind}" x="(.*?)" y="(.*?)">(.*?)</text>', svg)
     return [(text, float(x if axis == "x" else y)) for x, y, text in texts]

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of applications."""
+"""The fixtures of the pytest plugin, for the tests of applications."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(folder: Path, tests: str) -> str:
 
 
 def test_plugin(tmp_path: Path) -> None:
-    """With our fixtures a test fails when an answer is not right, and when the server does not start."""
+    """With our fixtures a test must fail if an answer is not right, and if the server does not start."""
     fields = sha256(b"X-Two: 2\nCookie: c=d; e=f\n").hexdigest()
     with liar("bad-gateway") as url:
         said = run(tmp_path, PLUGIN_TESTS.format(application=str(APPLICATION), liar=url, fields=fields))
@@ -81,7 +81,7 @@ def test_plugin(tmp_path: Path) -> None:
 
 
 def test_conditions(tmp_path: Path) -> None:
-    """A condition that holds fails the test, as a rate does that is not found; what cannot be is said."""
+    """A test must fail if a condition holds, if no rate is found, and if an option cannot be used."""
     with liar("honest") as url:
         said = run(tmp_path, CONDITIONS.format(liar=url))
 

@@ -1,4 +1,4 @@
-"""Every form of a report says the same, and scripts can go by it."""
+"""Every form of a report must say the same, and scripts must be able to rely on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def measured(serve_session: Servers) -> tuple[str, dict[str, Any]]:
 
 
 def test_schema(measured: tuple[str, dict[str, Any]]) -> None:
-    """A report that is another than its schema says is noticed."""
+    """A report that does not match its schema must be noticed."""
     _, report = measured
     seconds = {**report["series"][0], "right": -1}
 
@@ -53,14 +53,14 @@ def test_schema(measured: tuple[str, dict[str, Any]]) -> None:
 
 
 def test_conditions(serve: Servers, tmp_path: Path) -> None:
-    """A condition that holds is the end of a script."""
+    """If a condition holds, the command must fail, so that a script ends."""
     server = serve(APPLICATION)
     url = f"http://127.0.0.1:{server.port}/"
     bounds = ("--fail-if", "p50>1us", "--fail-if", "p95>1us", "--fail-if", "errors>0")
     file = tmp_path / "report.md"
     failed = run(url, *SURE, *bounds, "-o", str(file))
     why = [line.removeprefix("adyton bench: ") for line in failed.stderr.splitlines()]
-    # No figure is told of a run that a busy machine has made invalid.
+    # If a busy machine has made the run invalid, no figure is told.
     told = ["" if "INVALID" in failed.stdout else rf": {name} was \d+\.\d{{3}} ms" for name in ("p50", "p95")]
 
     assert (1, 2) == (failed.returncode, len(why))
@@ -70,7 +70,7 @@ def test_conditions(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_table(serve: Servers) -> None:
-    """The table has INVALID in the place of the figures, and why; else the figures."""
+    """The table must have the figures, or INVALID and the reasons instead."""
     with liar("bad-gateway") as url:
         done = run(url, *SURE)
     lines = done.stdout.splitlines()
@@ -87,11 +87,11 @@ def test_table(serve: Servers) -> None:
 
 
 def test_forms(serve: Servers, tmp_path: Path) -> None:
-    """Every form says what the JSON says."""
+    """Every form must have the figures of the JSON."""
     server = serve(APPLICATION)
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     words = [word for file in files.values() for word in ("-o", str(file))]
-    # Enough answers for p99, and at 20 ms for each long enough for a rate.
+    # There are enough answers for p99, and at 20 ms each they take long enough for a rate.
     done = run(f"http://127.0.0.1:{server.port}/sleep?a=<b>", *SURE, *words)
     assert "" == done.stderr
     report = json.loads(files["json"].read_text())
@@ -121,7 +121,7 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:
-    """Beside INVALID there are counts and reasons in every format for people, and no figure."""
+    """Beside INVALID, every format for people must have counts and reasons, and no figure."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     words = [word for file in files.values() for word in ("-o", str(file))]
     with liar("bad-gateway") as url:
@@ -158,7 +158,7 @@ def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:
     ],
 )
 def test_errors_by_cause(tmp_path: Path, kind: str, name: str, text: str) -> None:
-    """Every form for people says what went wrong, how often."""
+    """Every form for people must say what went wrong, and how often."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "html")}
     words = [word for file in files.values() for word in ("-o", str(file))]
     with liar(kind) as url:
@@ -171,7 +171,7 @@ def test_errors_by_cause(tmp_path: Path, kind: str, name: str, text: str) -> Non
 
 
 def test_baseline(measured: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
-    """A report that was kept is compared with; one that is invalid, or is not there, is not."""
+    """A kept report must be compared with the run; an invalid or missing one must be refused."""
     url, report = measured
     missing = run(url, "--baseline", "none")
     kept = keep(tmp_path, report, rate=report["rate"] * 4)
@@ -212,7 +212,7 @@ def test_baseline(measured: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
 def test_baseline_of_another_load(
     measured: tuple[str, dict[str, Any]], tmp_path: Path, words: tuple[str, ...], why: str
 ) -> None:
-    """A report of another load is not compared with, in no format, and nothing is measured."""
+    """A report of another load must be refused in every format, before anything is measured."""
     url, report = measured
     keep(tmp_path, report)
     done = run(url, *QUICK, *words, "--baseline", "main", cwd=tmp_path)
@@ -236,7 +236,7 @@ def keep(folder: Path, report: dict[str, Any], **others: object) -> Path:
 
 
 def test_save(serve: Servers, tmp_path: Path) -> None:
-    """The report that one run saves is the baseline of the next; an invalid one is not kept."""
+    """The report that one run saves must be the baseline of the next; an invalid report must not be kept."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     saved = run(url, *QUICK, "--save", "main", cwd=tmp_path)
     # A busy machine makes runs invalid.
@@ -265,7 +265,7 @@ def test_save_of_an_invalid_run(tmp_path: Path) -> None:
 
 
 def test_summary_of_a_job(serve: Servers, tmp_path: Path) -> None:
-    """In a job of GitHub's the Markdown of each run is added to the summary of the job."""
+    """In a GitHub job, the Markdown of each run must be added to the summary of the job."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     summary, file = tmp_path / "summary.md", tmp_path / "report.md"
     summary.write_text("# What was before\n")
@@ -291,9 +291,9 @@ LIVE = r"\x1b\[K\d of 4 s +[\d,]+ requests/s  .*[▁▂▃▄▅▆▇█].* [\d
     ],
 )
 def test_terminal(serve: Servers, variables: dict[str, str], *, is_live: bool, is_bold: bool) -> None:
-    """On a terminal the run shows itself, with the rate and the times, and the report is bold.
+    """On a terminal, a live line must show the rate and the times, and the report must have bold text.
 
-    NO_COLOR, if that is not empty, takes bold and red away (no-color.org); TERM=dumb leaves text only.
+    NO_COLOR, if it is not empty, takes bold and red away (no-color.org); TERM=dumb leaves only plain text.
     """
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, status = on_terminal(url, "-c", "8", "-d", "4s", "--warm-up", "3s", variables=variables)
@@ -307,7 +307,7 @@ def test_terminal(serve: Servers, variables: dict[str, str], *, is_live: bool, i
 
 
 def test_terminal_with_a_number_of_requests(serve: Servers) -> None:
-    """Progress is told by the number of requests."""
+    """If a number of requests is given, the progress must be told in requests."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, _ = on_terminal(url, "-c", "8", "-n", "1200", "--warm-up", "0")
     done = [int(number.replace(",", "")) for number in re.findall(r"\x1b\[K +([\d,]+) of 1,200", shown)]
@@ -317,7 +317,7 @@ def test_terminal_with_a_number_of_requests(serve: Servers) -> None:
 
 
 def test_terminal_that_is_narrow(serve: Servers) -> None:
-    """The line that changes stays one line, however wide the terminal is or becomes."""
+    """The live line must stay one line, however wide the terminal is or becomes."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, _ = on_terminal(url, "-c", "8", "-d", "4s", "--warm-up", "0", columns=[40, 25])
     lines = re.findall(r"\x1b\[K(\d of [^\r]*)", shown)
@@ -328,12 +328,12 @@ def test_terminal_that_is_narrow(serve: Servers) -> None:
 
 
 def test_terminal_in_an_open_loop(serve: Servers) -> None:
-    """The times that are shown meanwhile are those of the report: from when requests were due."""
+    """The times of the live line must count from when requests were due, as in the report."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, _ = on_terminal(url, "-c", "1", "-d", "5s", "--warm-up", "0", "--rate", "400")
     longest = [line[1] for line in re.finditer(r"requests/s .*[▁▂▃▄▅▆▇█] (\d+ m?s)", shown)]
 
-    # Each takes some 20 ms. Fifty are answered in a second, and eight times as many are due.
+    # Each request takes some 20 ms. Fifty are answered in a second, and eight times as many are due.
     assert re.fullmatch(r"\d s|\d{3} ms", longest[-1]), longest
 
 
@@ -349,7 +349,7 @@ def test_terminal_in_an_open_loop(serve: Servers) -> None:
 def test_interruption(
     tmp_path: Path, words: tuple[str, ...], began: str, of: str, end: signal.Signals
 ) -> None:
-    """Each format tells that the user has ended a run, and how early; it is no baseline, and no success."""
+    """Each format must tell that the user ended the run, and how early; it is no baseline, and no success."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     outputs = [word for file in files.values() for word in ("-o", str(file))]
     with liar("honest") as url:
@@ -371,7 +371,7 @@ def test_interruption(
 
 
 def refused_as_baseline(folder: Path, report: dict[str, Any], url: str) -> str:
-    """Keep a report by hand; return what a run says that is to be compared with it."""
+    """Keep a report by hand; return what a run says if it is to be compared with this report."""
     keep(folder, report)
     return run(url, "--baseline", "main", cwd=folder).stderr
 
@@ -395,8 +395,8 @@ def on_terminal(
 ) -> tuple[str, int]:
     """Run `adyton bench` on a terminal; return what it shows, and its exit status.
 
-    Of several numbers of columns the terminal has the next one each time when it has shown a rate. With a
-    pattern and a signal, it gets that when it shows something of the kind.
+    Of several numbers of columns, the terminal gets the next one each time it has shown a rate. With a
+    pattern and a signal, the command gets the signal when it shows text that matches the pattern.
     """
     ours, theirs = pty.openpty()
     widths = iter(columns)
@@ -407,7 +407,7 @@ def on_terminal(
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=cwd) as process:
         os.close(theirs)
         shown = b""
-        # Linux says EIO when the last one who has the terminal is gone.
+        # Linux returns EIO when the last process that has the terminal open is gone.
         with contextlib.suppress(OSError):
             while data := os.read(ours, 4096):
                 shown += data
@@ -421,6 +421,6 @@ def on_terminal(
 
 
 def resize(terminal: int, widths: Iterator[int]) -> None:
-    """Make a terminal as wide as the next one is, if there is a next one."""
+    """Give a terminal the next width, if there is one."""
     for columns in itertools.islice(widths, 1):
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))

@@ -1,4 +1,4 @@
-"""The requests that are sent are those of the command line."""
+"""The requests that are sent must be those that the command line asks for."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
             ["-F", "a=b", "-H", "Content-Type: x/y"],
             "a form is multipart/form-data, with a boundary of its own",
         ),
-        (["--find-rate", "rate>5"], "there is no highest rate at which that holds"),
-        (["--find-rate", "p99>5ms"], "there is no highest rate at which that holds"),
+        (["--find-rate", "rate>5"], "there is no highest rate at which this condition holds"),
+        (["--find-rate", "p99>5ms"], "there is no highest rate at which this condition holds"),
         (["-d", "1s", "-n", "5"], "leave one of them out"),
         (["-o", "/nowhere/x.html"], "--output /nowhere/x.html: No such file or directory"),
         (["-o", "/proc/x.html"], "--output /proc/x.html: "),
@@ -70,7 +70,7 @@ def test_wrong_words(words: list[str], sentence: str) -> None:
 
 
 def test_wrong_places(tmp_path: Path) -> None:
-    """A file that cannot be written is told before a run; a run that fails leaves no file."""
+    """A file that cannot be written must be reported before a run; a run that fails must leave no file."""
     unused, summary = tmp_path / "x.html", {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "summary")}
     words = ("http://127.0.0.1:1/", "-o", str(unused), "--save", "main")
     refused = run(*words, cwd=tmp_path, variables=summary)
@@ -85,7 +85,7 @@ def test_wrong_places(tmp_path: Path) -> None:
 
 
 def test_debug(serve: Servers) -> None:
-    """One exchange is shown as it is."""
+    """`--debug` must show one exchange as it was on the connection."""
     server = serve(APPLICATION)
     done = run(f"http://127.0.0.1:{server.port}/a", "--debug", "-H", "X-Y: z", "--data", "body")
     lines = done.stdout.splitlines()
@@ -96,7 +96,7 @@ def test_debug(serve: Servers) -> None:
 
 @contextmanager
 def saying(answer: bytes, *, then_closes: bool = True) -> Iterator[str]:
-    """Answer one request with these bytes; give the URL."""
+    """Answer one request with these bytes; yield the URL."""
 
     def serve() -> None:
         connection, _ = listener.accept()
@@ -135,7 +135,7 @@ def saying(answer: bytes, *, then_closes: bool = True) -> Iterator[str]:
     ],
 )
 def test_debug_of_no_answer(answer: bytes, then_closes: bool, shown: list[str] | None, why: str) -> None:  # noqa: FBT001 - a row of a table
-    """For an answer that is none, the bytes that have come are shown, and why they are none."""
+    """If the bytes that come are no answer, `--debug` must show them, and the reason."""
     with saying(answer, then_closes=then_closes) as url:
         done = run(url, "--debug", "--timeout", "2s")
     lines = done.stdout.splitlines()
@@ -149,7 +149,7 @@ def test_debug_of_no_answer(answer: bytes, then_closes: bool, shown: list[str] |
 
 
 def test_debug_of_nobody() -> None:
-    """The request is shown to whom it cannot be sent, too; one that contradicts itself is not."""
+    """A request must be shown even if it cannot be sent, but not if it contradicts itself."""
     done = run("http://127.0.0.1:1/", "--debug")
     wrong = run("http://127.0.0.1:1/", "--debug", "-H", "Content-Length: 1")
 
@@ -204,7 +204,7 @@ def test_debug_of_nobody() -> None:
     ],
 )
 def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
-    """Forms, cookies and command lines of curl become requests, whose answers are right."""
+    """Forms, cookies and command lines of curl must become requests whose answers count as right."""
     server = serve(APPLICATION)
     url = f"http://127.0.0.1:{server.port}/"
     words = [url if word == "URL" else word for word in words] if "curl" in words else [url, *words]
@@ -248,7 +248,7 @@ def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
     ],
 )
 def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) -> None:
-    """The request for a command line of curl is the one that curl sends, but for curl's own name."""
+    """The request for a command line of curl must be the one that curl sends, except its User-Agent."""
     (tmp_path / "lines").write_bytes(b"a=1\r\n&b=\0002")
     with saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
         command = [sys.executable, "-m", "adyton", "bench", "--debug", "curl", url, *words]
@@ -270,7 +270,7 @@ def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) ->
 
 
 def test_curl_has_the_only_url() -> None:
-    """A URL in front of curl and one behind it are two; neither is dropped silently."""
+    """A URL in front of `curl` and another one behind it must be refused; neither is dropped silently."""
     done = run("http://127.0.0.1:1/", "-c", "8", "curl", "http://127.0.0.1:1/b", "-d", "a")
     why = "stands in front of curl, whose command line has a URL of its own: leave one of them out"
 
@@ -279,7 +279,7 @@ def test_curl_has_the_only_url() -> None:
 
 
 def test_curl_as_a_value(tmp_path: Path) -> None:
-    """The word is a value where an option stands in front of it that takes one."""
+    """The word `curl` must be taken as a value if it follows an option that takes one."""
     with saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
         done = run("--debug", url, "--save", "curl", cwd=tmp_path)
 
@@ -287,6 +287,6 @@ def test_curl_as_a_value(tmp_path: Path) -> None:
 
 
 def bench_before(*options: str, words: list[str]) -> dict[str, Any]:
-    """Return the report of a run whose options stand in front, as those of curl must stand behind."""
+    """Return the report of a run with these options in front of the words, which may be curl's command."""
     report: dict[str, Any] = json.loads(run("--json", *options, *words).stdout)
     return report

@@ -15,11 +15,11 @@ from bench.schema import faults
 
 QUICK = ("-c", "8", "-d", "200ms", "--warm-up", "200ms", "--find-rate", "p99<10s")
 ATTEMPTS = 5
-"""A machine that stands still for a moment lets requests come all at once."""
+"""Attempts of a test: after the machine has stood still for a moment, requests come all at once."""
 
 
 def search(kind: str) -> tuple[dict[str, Any], int]:
-    """Return what was found at a server that lies, which is as its schema says, and the exit status."""
+    """Search at a server that lies; return the result, which must match its schema, and the status."""
     with liar(kind) as url:
         done = run(url, *QUICK, "--json")
     assert "" == done.stderr
@@ -29,7 +29,7 @@ def search(kind: str) -> tuple[dict[str, Any], int]:
 
 
 def test_page_of_regret() -> None:
-    """The answer before the search is right; the server's page once it is overloaded is not."""
+    """The answer before the search must be the right one; the overloaded server's page must be wrong."""
     found, status = search("sorry")
 
     assert (None, 1) == (found["rate"], status)
@@ -39,7 +39,7 @@ def test_page_of_regret() -> None:
 
 
 def test_nothing_right_at_full_load() -> None:
-    """Where the closed loop gets no right answer, the search goes down from the rate that it had."""
+    """If the closed loop gets few right answers, the search must go down from the rate of all answers."""
     for _ in range(ATTEMPTS):
         found, _ = search("bans")
         # A closed loop that sleeps for a moment is let in again, and gets more right answers than it should.
@@ -54,7 +54,7 @@ def test_nothing_right_at_full_load() -> None:
 
 
 def test_some_are_always_wrong() -> None:
-    """A wrong answer in the middle of the search fails that rate, and not the search."""
+    """A wrong answer in the middle of the search must fail that rate, but not the search."""
     found, _ = search("bad-gateway")
     # Among few requests there may be no tenth one.
     many = [step for step in found["steps"] if step["rate"] > 300]
@@ -64,7 +64,7 @@ def test_some_are_always_wrong() -> None:
 
 
 def test_line_of_the_closed_loop() -> None:
-    """The result of the closed loop stands above the rates that were tried."""
+    """The result of the closed loop must stand above the rates that were tried."""
     with liar("bad-gateway") as url:
         lines = run(url, *QUICK).stdout.splitlines()
 
@@ -74,7 +74,7 @@ def test_line_of_the_closed_loop() -> None:
 
 
 def test_held_although_disturbed() -> None:
-    """A rate that held while others had a CPU is not said to be good, but to have held even so."""
+    """A rate that held while another program used a CPU must be shown as held `even so`."""
     burn = (sys.executable, "-c", "while True: pass")
     with liar("honest") as url, subprocess.Popen(burn) as burner:
         lines = run(url, *QUICK).stdout.splitlines()
@@ -93,7 +93,7 @@ def test_held_although_disturbed() -> None:
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], sentence: str) -> None:
-    """A task that no search can do is refused before anything is done."""
+    """Options that no search can have must be refused before anything is done."""
     with liar("honest") as url:
         done = run(url, *QUICK, *words)
 
@@ -101,7 +101,7 @@ def test_what_is_refused(words: tuple[str, ...], sentence: str) -> None:
 
 
 def test_arrivals() -> None:
-    """A search has the arrivals that are asked for."""
+    """A search must use the arrivals that are asked for."""
     with liar("honest") as url:
         words = ("-c", "8", "-d", "100ms", "--warm-up", "0", "--find-rate", "p99<10s", "--json")
         found = json.loads(run(url, *words, "--arrivals", "poisson").stdout)

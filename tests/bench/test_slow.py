@@ -1,4 +1,4 @@
-"""Slow clients are apart from the load: checked, and told by what became of them and when."""
+"""Slow clients are apart from the load: their answers are checked, and their outcomes are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UPLOAD = ("--data", "x" * 60, "--slow-uploads", "3", "--slow-rate", str(RATE))
 
 
 def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return readers and senders, or uploads, whose counts add up."""
+    """Return the results of the slow clients of each kind; their counts must add up."""
     for side in report["slow"]:
         counts = side["counts"]
         assert counts["begun"] == sum(number for name, number in counts.items() if name != "begun")
@@ -35,7 +35,7 @@ def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("words", [LONG, (*LONG, "--rate", "500"), (*FEW, "-n", "2000")])
 def test_right(serve: Servers, words: tuple[str, ...]) -> None:
-    """A slow client gets the right answer, late, and is in none of the load's figures."""
+    """A slow client must get the right answer, though late, and must be in none of the load's figures."""
     server = serve(APPLICATION)
     report = bench(f"http://127.0.0.1:{server.port}/say/hello", *words, *SLOW)
     readers, senders = sides(report)
@@ -53,7 +53,7 @@ def test_right(serve: Servers, words: tuple[str, ...]) -> None:
 
 
 def test_cut_off(serve: Servers) -> None:
-    """A server that gives slow senders up is no wrong one; when it did so is told."""
+    """If a server gives slow senders up, the run must be valid, and the report must tell when it did so."""
     server = serve(APPLICATION, "--header-timeout", "200ms")
     report = bench(f"http://127.0.0.1:{server.port}/sleep", *LONG, "--slow-senders", "3", "--slow-rate", "20")
     [senders] = report["slow"]
@@ -76,7 +76,7 @@ def test_wrong() -> None:
 
 
 def test_uploads(serve: Servers) -> None:
-    """An upload's head comes at once and its body slowly: it is right, and no limit on heads is for it."""
+    """An upload sends its head at once and its body slowly, so a limit on heads must not cut it off."""
     server = serve(APPLICATION, "--header-timeout", "100ms")
     report = bench(f"http://127.0.0.1:{server.port}/sleep", *LONG, *UPLOAD)
     [uploads] = sides(report)
@@ -88,7 +88,7 @@ def test_uploads(serve: Servers) -> None:
 
 
 def test_uploads_without_a_body() -> None:
-    """Uploads need something to send."""
+    """Slow uploads without a body must be refused."""
     done = run("http://127.0.0.1:1/", "--slow-uploads", "1")
 
     assert 2 == done.returncode
@@ -96,7 +96,7 @@ def test_uploads_without_a_body() -> None:
 
 
 def test_memory_is_that_with_open_connections() -> None:
-    """Memory that a server keeps for its connections is counted: they are open when it is looked at."""
+    """The server's memory must be read while connections are open, to include what it keeps for them."""
     with liar("holds") as url:
         report = bench(url, "-c", "32", "-d", "1s", "--warm-up", "200ms")
 

@@ -1,4 +1,4 @@
-"""Table, Markdown, CSV and the log of times say what the report says."""
+"""Table, Markdown, CSV and the log of times must say the same as the report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_lines_of_the_table_fit(name: str, columns: int) -> None:
 
 
 def test_disturbed() -> None:
-    """Figures that others have disturbed are marked in every form, and shown."""
+    """Figures that other programs have disturbed must be shown in every form, with a mark."""
     why = "other programs kept 0.30 CPUs busy"
     report = fixed(disturbed=[{"gate": "foreign-load", "why": why}])
     table = rendered(report, "table", "80").splitlines()
@@ -59,7 +59,7 @@ def test_disturbed() -> None:
 
 
 def test_points_line_up() -> None:
-    """A column for each kind of times, with all points below one another, from microseconds to an hour."""
+    """Each kind of times must have a column, with all decimal points below one another."""
     _, _, table = rendered(OPEN, "table", "80").partition("\nms ")
     head, *lines = table.partition("\n\n")[0].splitlines()
     cells = [line.split() for line in lines]
@@ -79,7 +79,7 @@ def kinds_of(report: dict[str, Any]) -> list[dict[str, float]]:
 
 
 def test_urls_beside_numbers() -> None:
-    """Each URL of a list has a line; without room for that its numbers stand above it."""
+    """Each URL of a list must stand beside its numbers, or below them if there is no room."""
     wide, narrow = (rendered(SEVERAL, "table", width).splitlines() for width in ("80", "50"))
 
     assert "2 URLs at http://127.0.0.1:8000: drawn by weight, seed 7; checked: status and" == wide[0]
@@ -91,7 +91,7 @@ def test_urls_beside_numbers() -> None:
 
 
 def test_backticks_in_markdown() -> None:
-    """A URL ends no code and no cell."""
+    """A URL must not end a code span or a cell of a table."""
     lines = rendered(SEVERAL, "md").splitlines()
 
     assert "### 2 URLs at `http://127.0.0.1:8000`" == lines[0]
@@ -165,7 +165,7 @@ def url_of(url: dict[str, Any]) -> dict[str, str]:
 
 
 def test_columns_of_the_csv() -> None:
-    """The guide names every column, with its unit, and none that is not there."""
+    """The guide must name exactly the columns that the CSV has, with their units."""
     _, _, section = GUIDE.read_text("utf-8").partition("\n### CSV\n")
     cells = re.findall(r"^\| (`.*?) \|", section.partition("\n#")[0], re.MULTILINE)
     told = re.findall(r"`(\w+)`", "".join(cells))
@@ -206,7 +206,7 @@ def test_log_of_times(serve: Servers, tmp_path: Path) -> None:
 
 
 def decoded(text: str) -> dict[int, int]:
-    """Return how often there is which time, in nanoseconds: as HdrHistogram writes it (V2, deflated)."""
+    """Return the count of each time in nanoseconds, from text that HdrHistogram writes (V2, deflated)."""
     packed = base64.b64decode(text)
     assert 0x1C849304 == struct.unpack_from(">I", packed)[0] & ~0xF0
     plain = zlib.decompress(packed[8:])
@@ -214,7 +214,7 @@ def decoded(text: str) -> dict[int, int]:
     assert (0x1C849303, 3, 1) == (cookie & ~0xF0, digits, lowest)
     counts, index = {}, 0
     for number in zigzag(plain[40 : 40 + length]):
-        if number < 0:  # So many times that never came.
+        if number < 0:  # So many places have no count.
             index -= number
             continue
         # 2,048 times of a nanosecond, then 1,024 of two, of four, and so on.
@@ -238,7 +238,7 @@ def zigzag(data: bytes) -> list[int]:
 
 
 def test_width_without_a_terminal(serve: Servers) -> None:
-    """Lines are as for 80 columns."""
+    """Without a terminal, lines must fit into 80 columns."""
     done = run(f"http://127.0.0.1:{serve(APPLICATION).port}/", *SURE)
 
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -38,7 +38,7 @@ def urls(tmp_path: Path) -> Path:
     "words", [(), ("-t", "2"), ("-k=off",), ("--rate", "800"), ("--check", "length"), ("--data", "a=b")]
 )
 def test_shares(serve: Servers, urls: Path, words: tuple[str, ...]) -> None:
-    """Each URL gets its share, every answer is its own, and the sums are those of the whole."""
+    """Each URL must get its share and its own answers, and the sums must be those of the whole run."""
     server = serve(APPLICATION)
     report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "-X", "GET", "--urls", str(urls), *words)
     counts, by_url = report["counts"], report["urls"]
@@ -68,7 +68,7 @@ def test_seed(serve: Servers, urls: Path) -> None:
 
 
 def test_mixed_up(tmp_path: Path) -> None:
-    """The right answer to another request is a wrong one, and counts against the URL that got it."""
+    """The right answer to another request must count as wrong, for the URL that got it."""
     file = tmp_path / "urls.txt"
     file.write_text("/\n/others\n")
     with liar("mixes-up") as url:

@@ -1,4 +1,4 @@
-"""Made-up reports of `adyton bench`, and a pace without rest, for all tests of `adyton compare`."""
+"""Made-up reports of `adyton bench`, and a very quick pace, for all tests of `adyton compare`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adyton.compare.running import Seats, Size
 
 
 def report(**more: Any) -> dict[str, Any]:
-    """Make the parts of a report of `adyton bench` that are looked at."""
+    """Make the parts of a report of `adyton bench` that `adyton compare` reads."""
     counts = {
         "sent": 100,
         "right": 80,

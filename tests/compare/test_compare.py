@@ -1,4 +1,4 @@
-"""`adyton compare` starts peers, checks and measures them, and says what is no difference."""
+"""`adyton compare` must start peers, check and measure them, and tell differences from noise."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
 def test_peer_files(peer: Peer) -> None:
-    """No word in braces is left when a peer is started, its name is its own, and some scenario is for it."""
+    """A peer must start with no word in braces left, have a unique name, and have some scenario's pages."""
     own = dict.fromkeys([*peer.words, *peer.asked], "own")
     words = own | start_words(Path("/work"), 8000, SIZE)
     left = re.compile(r"(?<![%$])\{\w+\}")
@@ -67,7 +67,7 @@ def test_peer_files(peer: Peer) -> None:
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
 def test_threads(peer: Peer) -> None:
-    """Peers that can be told how many threads they have are all told the same, our own among them."""
+    """All peers whose number of threads can be set must get the same number, our own included."""
     lines = " ".join([*peer.lines(), *peer.files.values()])
     told = re.findall(r"threads[ =]([\w{}]+)", lines)
 
@@ -76,7 +76,7 @@ def test_threads(peer: Peer) -> None:
 
 
 def test_likeness() -> None:
-    """A peer that is like another has what that one has, and its own words in place of the other's."""
+    """A peer that is defined as like another must have the other's parts, with words of its own."""
     old, new = PEERS["mod-wsgi-daemon"], PEERS["mod-wsgi-6-daemon"]
 
     assert old.files == new.files
@@ -87,7 +87,7 @@ def test_likeness() -> None:
 
 
 def test_configuration() -> None:
-    """The configuration of each peer is on the page: its files, those that they include, and each once."""
+    """The page must have the configuration of each peer, with all included files, and each file once."""
     files = {key: set(PEERS[key].configuration()) for key in PEERS}
     page = page_of(CONCURRENCY, [Row(PEERS[key], SIZE) for key in ("nginx-static", "nginx-uwsgi", "cheroot")])
     by_file = {each.file: each.peers for each in page.configurations if each.file != "server.conf"}
@@ -103,7 +103,7 @@ def test_configuration() -> None:
 
 
 def test_vintages() -> None:
-    """An older vintage takes part where it is named, or asked for."""
+    """An older version of a peer must take part only if it is named, or if older ones are asked for."""
     peers = [replace(PEERS[key], needs=(), modules=(), paths=()) for key in ("waitress", "waitress-debian")]
     newer, older = peers
 
@@ -116,7 +116,7 @@ def test_vintages() -> None:
 
 
 def test_quick() -> None:
-    """A comparison in a hurry has every server in some mode, and those that others are compared with."""
+    """A quick comparison must have every server in some mode, and the peers that others are compared with."""
     here = [replace(peer, needs=(), modules=(), paths=()) for peer in PEERS.values()]
     taken = choose(here, None, older=False, quick=True)
     assert not isinstance(taken, str)
@@ -132,7 +132,7 @@ def test_quick() -> None:
 
 
 def test_quick_has_the_ways() -> None:
-    """A comparison in a hurry has every row of the table of ways, of each server the first that can run."""
+    """A quick comparison must have every row of the table of ways, with each server's first runnable peer."""
     here = [replace(peer, needs=(), modules=(), paths=()) for peer in PEERS.values()]
     lacking = [replace(peer, needs=("nothing",)) if "wsgi-6" in peer.key else peer for peer in here]
     newest = {"adyton-cgi", "adyton-script", "adyton-group", "apache-cgi", "mod-wsgi-6-htaccess"}
@@ -148,7 +148,7 @@ def test_quick_has_the_ways() -> None:
 
 
 def test_order_of_loads() -> None:
-    """Loads come in an order of each round; those that are multiples of another's rate come behind it."""
+    """Each round must have its own order of loads; a load at a multiple of another's rate comes after it."""
     orders = {tuple(load.name for load in in_turn(FAILURE.loads, str(seed))) for seed in range(20)}
 
     assert {"as it can"} == {order[0] for order in orders}
@@ -158,7 +158,7 @@ def test_order_of_loads() -> None:
 
 
 def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measurement spoilt by no fault of the peer is made again in the same round, and told."""
+    """A measurement that something other than the peer has spoilt must be repeated in its round, and told."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     reasons = [
@@ -192,7 +192,7 @@ def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fault_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that was wrong once is not measured until it goes well; nor is one that never starts."""
+    """A peer that was wrong must not be measured again until it is right, nor one that never starts."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     row.shots[load.name] = dict.fromkeys(range(6), SHOT)
@@ -241,7 +241,7 @@ def test_variables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_every_page_of_ours() -> None:
-    """Adyton's own modes have every page right; a folder that is not there has none."""
+    """Adyton's own modes must answer every page that they have right."""
     asked = {page for places in PLACES.values() for page in places if application_of(page) == USUAL}
     ours = ("adyton-wsgi", "adyton-handler", "adyton-static", "adyton-group", "adyton-script", "adyton-cgi")
     for key in ours:
@@ -253,7 +253,7 @@ def test_every_page_of_ours() -> None:
 
 
 def test_wrong_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that answers, but not with what is right, does not take part."""
+    """A peer that gives wrong answers must not take part."""
     monkeypatch.setattr("adyton.compare.running.START_S", 1.0)
     lost = replace(PEERS["adyton-static"], base="/lost")
     with (
@@ -264,7 +264,7 @@ def test_wrong_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_our_own() -> None:
-    """A peer answers, is loaded fully and at half of its rate, and its rounds add up to a page."""
+    """A peer must answer, be loaded fully and at half of its rate, and its rounds must make a page."""
     load = CONCURRENCY.loads[0]
     for _ in range(ATTEMPTS):
         rows = rows_of([PEERS["adyton-wsgi"], PEERS["adyton-static"]], CONCURRENCY, SEATS, "adyton-wsgi")
@@ -293,7 +293,7 @@ def test_our_own() -> None:
 
 
 def unexplained(reasons: Iterable[str]) -> list[str]:
-    """Return the reasons that are not those of a busy machine; silence is one where it shows to be busy."""
+    """Return the reasons that a busy machine does not explain; with other signs, silence is explained."""
     every = list(reasons)
     left = [why for why in every if not BUSY.search(why)]
     return [why for why in left if len(left) == len(every) or not why.endswith("there was no right answer")]
@@ -307,9 +307,9 @@ def reports_of(row: Row) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_scenarios(scenario: Scenario) -> None:
-    """Every load of every scenario is put on a peer that has its pages, and every figure has its place.
+    """Every load of every scenario must work with a peer that has its pages, and every figure be shown.
 
-    Of loads in groups, which are alike, each group has one.
+    The loads of a group are alike, so only one load of each group is tried.
     """
     scenario = replace(scenario, loads=one_of_each_group(scenario.loads))
     # A measurement that a busy machine spoils is not made once more.
@@ -335,7 +335,7 @@ def test_scenarios(scenario: Scenario) -> None:
 
 
 def one_of_each_group(loads: Sequence[Load]) -> tuple[Load, ...]:
-    """Return loads of which no two are in the same group, each another one of its group than that before."""
+    """Return one load of each group, at another place in its group than in the group before."""
     groups: dict[str, list[Load]] = {}
     for number, load in enumerate(loads):
         groups.setdefault(load.group or str(number), []).append(load)
@@ -377,7 +377,7 @@ def page_of(scenario: Scenario, rows: list[Row]) -> Page:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_end_from_outside(number: signal.Signals) -> None:
-    """When the comparison is ended, the peer that it has started ends, too, and the status tells by what."""
+    """A signal that ends the comparison must also end the peer that it has started, and give the status."""
     # Whoever starts the tests may ignore SIGHUP.
     command = ["env", "--default-signal", sys.executable, "-m", "adyton", "compare", "--peers", "adyton-wsgi"]
     with subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True) as comparison:
@@ -395,7 +395,7 @@ def test_end_from_outside(number: signal.Signals) -> None:
     def are_gone() -> bool:
         return not any((now := stat_of(each.pid)) and now.session == each.session for each in members)
 
-    # Nobody waits for the processes that it has killed.
+    # Nothing waits for the killed processes, so they may still be listed for a moment.
     assert until(are_gone)
 
 
@@ -420,7 +420,7 @@ def test_pace() -> None:
 
 
 def test_no_round_that_does_not_fit() -> None:
-    """One round is made, however long it takes; another only if it would end in time."""
+    """One round must be made, however long it takes; a second one only if it would end in time."""
     slow = [Row(replace(GONE, start="{python} -c 'import time; time.sleep(0.3)'"), SIZE)]
 
     hurried, patient = (
@@ -435,7 +435,7 @@ def test_no_round_that_does_not_fit() -> None:
 
 
 def test_rounds_until_enough_is_known() -> None:
-    """A peer that is known, or was wrong, takes no further part; one that others are compared with does."""
+    """A peer whose rate is known, or that was wrong, must drop out, unless others are compared with it."""
     keys = ("adyton-wsgi", "apache-static", "floor", "bjoern", "cheroot", "waitress")
     rows = {key: Row(PEERS[key], SIZE) for key in keys} | {
         "again": Row(PEERS["adyton-wsgi"], SIZE, again=True)
@@ -461,7 +461,7 @@ def test_rounds_until_enough_is_known() -> None:
 
 
 def test_sizes() -> None:
-    """A sweep tries each size once that a peer can be told, and leaves out those that can be told none."""
+    """A sweep must try each size that can be set for a peer, and each only once."""
     told = {key: [str(size) for size in sizes_of(PEERS[key], SWEEP, 2)] for key in PEERS}
 
     assert ["2 x 1", "8 x 1"] == told["gunicorn-sync"]
@@ -477,7 +477,7 @@ def test_sizes() -> None:
 
 
 def test_words() -> None:
-    """Peers are listed, those that are not there are said to be not there, and there is help."""
+    """`--list` must list all peers and name the missing programs, and there must be help."""
     listed = run("--list")
     given = run("--list", "--program", f"nxweb={sys.executable}")
     unknown = run("--peers", "adyton-wsgi,nobody")

@@ -35,7 +35,7 @@ def psql(server: Path, socket: Path, user: str, name: str, statement: str) -> st
 
 
 def test_database() -> None:
-    """The database has the articles for one user, who may read them, is not root's, and leaves nothing.
+    """The database must let one user only read the articles, not run as root, and leave nothing behind.
 
     Pages of the database are right with each driver that is installed.
     """
@@ -66,7 +66,7 @@ def test_database() -> None:
 
 
 def test_no_database_where_none_is_asked() -> None:
-    """Other scenarios have none."""
+    """A scenario that does not ask for a database must have none."""
     with database_of(CONCURRENCY, SEATS.load) as found:
         assert Database() == found
 
@@ -115,7 +115,7 @@ def test_does_not_start(
 
 
 def test_its_time_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPU time of the database is neither the peer's nor that of other programs."""
+    """CPU time of the database must count neither as the peer's nor as that of other programs."""
     counted: list[frozenset[int]] = []
 
     def cpu_s(leaders: set[int]) -> float:

@@ -27,7 +27,7 @@ SERVER = Server({"hello": "http://127.0.0.1:1/"}, frozenset())
 
 
 def line_of(scenario: Scenario, load: str, *shots: Shot) -> dict[str, str]:
-    """Return what stands under a load, by the titles of the columns."""
+    """Return the cells of a load, by the titles of the columns."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     row.shots[load] = dict(enumerate(shots))
     page = Page.of(scenario, [row], PACE, SEATS, {"adyton-wsgi": "1.0"})
@@ -36,7 +36,7 @@ def line_of(scenario: Scenario, load: str, *shots: Shot) -> dict[str, str]:
 
 
 def test_workers_are_replaced_and_killed() -> None:
-    """A reload leaves none of the workers, a kill one less, and both have ended when they have been told."""
+    """A reload must replace all workers, a kill one of them, and both must be over when they return."""
     size = Size(2, 1, 2)
     with running(PEERS["adyton-wsgi"], ["hello"], size, SEATS.server) as server:
         first = events.workers(server)
@@ -51,7 +51,7 @@ def test_workers_are_replaced_and_killed() -> None:
 
 
 def test_events_of_a_load() -> None:
-    """Events begin when a load does, one behind the other, and go on as long as it lasts."""
+    """Events must begin with a load, come one after the other, and go on as long as the load lasts."""
     with (
         running(PEERS["adyton-wsgi"], ["hello"], SIZE, SEATS.server) as server,
         events.going_on(events.RELOAD, server) as took_s,
@@ -66,7 +66,7 @@ def test_events_of_a_load() -> None:
 
 
 def test_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that keeps its workers, or has none to be killed, is told to be never done."""
+    """If a peer keeps its workers, or has none to kill, the event must be told as never over."""
     monkeypatch.setattr(events, "TURN_S", 0.05)
     with running(PEERS["adyton-wsgi"], ["hello"], SIZE, SEATS.server) as server:
         assert math.inf == events.reload(replace(server, reload=signal.SIGCONT))
@@ -79,7 +79,7 @@ def test_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_replaced_one_behind_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reload is over when no old worker is left and as many are there as before, not in between."""
+    """A reload must be over only when no old worker is left and there are as many workers as before."""
     seen = [{1, 2}, {1, 2}, {2, 3}, set[int](), {3}, {3, 4}]
     left = iter(seen)
     monkeypatch.setattr(events, "workers", lambda _: next(left))
@@ -89,19 +89,19 @@ def test_replaced_one_behind_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_can_be_reloaded() -> None:
-    """Only peers take part that have a signal for it; the others do where nothing happens to them."""
+    """A peer without a signal for a reload must take part only in the load without events."""
     bare, whole = Row(PEERS["adyton-bare"], SIZE), Row(PEERS["adyton-wsgi"], SIZE)
 
     assert ["as ever"] == [load.name for load in PROCESSES.loads if bare.takes(load)]
     assert all(whole.takes(load) for load in PROCESSES.loads)
-    # With a worker that is killed, a server may end.
+    # A server may end when a worker is killed, so this load comes last.
     assert {"worker killed"} == {in_turn(PROCESSES.loads, str(seed))[-1].name for seed in range(9)}
     for peer in PEERS.values():
         assert not peer.reload or signal.Signals[f"SIG{peer.reload}"]
 
 
 def test_multiples_are_those_of_the_measure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Multiples are those of the measuring load's rate, in whatever order loads come."""
+    """Multiples must be multiples of the measuring load's rate, in whatever order loads come."""
     offered: dict[str, float] = {}
 
     def once(_bench: Bench, load: Load, rate: float) -> Shot:
@@ -117,7 +117,7 @@ def test_multiples_are_those_of_the_measure(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_load_until_all_connections_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before many connections there is load for longer, and slow clients are there until the end."""
+    """Many connections must have a longer warm-up, and slow clients must be there until the end."""
     asked: list[tuple[str, ...]] = []
 
     def reports_of(runs: Sequence[Run], *_more: object) -> list[dict[str, object]]:
@@ -137,7 +137,7 @@ def test_load_until_all_connections_are_there(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_slow_clients_in_the_table() -> None:
-    """The ends of slow clients are told, and the memory while all connections were open."""
+    """The outcomes of slow clients must be told, and the memory while all connections were open."""
     counts = {"begun": 1000, "right": 3, "wrong": 1, "cut_off": 20, "not_connected": 4, "under_way": 972}
     beside = report(slow=[{"kind": "readers", "counts": counts}])
     shots = [Shot([report(server={"pss_bytes": 3 << 20})], 0.1, 1, beside=beside)] * 2
@@ -149,7 +149,7 @@ def test_slow_clients_in_the_table() -> None:
 
 
 def test_uploads_that_are_cut() -> None:
-    """The page of uploads is right only where all of the body has come."""
+    """The page of uploads must be right only if all of the body has come."""
     assert [BODY, BODY, SHORT] == [
         body_of("/upload", sent, length) for sent, length in ((b"", None), (b"abc", "3"), (b"ab", "3"))
     ]

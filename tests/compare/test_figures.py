@@ -47,7 +47,7 @@ time.sleep(60)
 
 
 def test_ratios_are_those_of_rounds() -> None:
-    """Rounds that only one of two has do not count."""
+    """Rounds that only one of two peers has must not count."""
     assert [2.0, 1.5] == ratios({0: 10.0, 1: 7.0, 2: 9.0}, {0: 5.0, 2: 6.0, 3: 1.0})
     assert noise({0: 100.0, 1: 100.0}, {0: 104.0, 1: 100.0}) == pytest.approx(0.04)
     assert noise({}, {0: 1.0}) is None
@@ -55,7 +55,7 @@ def test_ratios_are_those_of_rounds() -> None:
 
 @pytest.mark.parametrize("count", [6, 7, 10, 14])
 def test_confidence(count: int) -> None:
-    """The interval has the true median as often as it says, however few values there are."""
+    """The interval must contain the true median as often as it says, however few values there are."""
     chance = random.Random(count)
     samples = [[math.exp(chance.gauss(0, 0.3)) for _ in range(count)] for _ in range(300)]
     hits = sum(low <= 1 <= high for low, high in map(interval, samples))
@@ -66,7 +66,7 @@ def test_confidence(count: int) -> None:
 
 
 def test_what_is_a_difference() -> None:
-    """A ratio within the noise of the same thing twice is none."""
+    """A ratio within the noise between two equal peers must count as no difference."""
     same, other = [0.99, 1.02, 1.0, 0.98, 1.01, 1.0], [1.2, 1.22, 1.19, 1.21, 1.2, 1.23]
     low, high = interval(other)
 
@@ -82,7 +82,7 @@ def test_what_is_a_difference() -> None:
 
 
 def test_what_is_known() -> None:
-    """Rounds that agree are enough once there are six; those that do not are not."""
+    """Six rounds that agree must be enough to know a rate; fewer rounds, or rounds that differ, must not."""
     agree, differ = [100.0, 102.0, 99.0, 101.0, 100.0, 100.0], [100.0, 120.0, 80.0, 110.0, 95.0, 100.0]
 
     assert [True, False, False] == [is_known(rates, 0.03) for rates in (agree, agree[:5], differ)]
@@ -91,7 +91,7 @@ def test_what_is_known() -> None:
 
 
 def test_noise_is_that_of_the_median() -> None:
-    """One odd round of many says less of the noise than one of few; the second time may be slower."""
+    """One odd round must weigh less among many rounds than among few; the second peer may be the slower."""
     again = dict.fromkeys(range(9), 100.0) | {4: 150.0}
 
     assert 0.5 == noise(dict.fromkeys(range(4, 6), 100.0), again)
@@ -101,7 +101,7 @@ def test_noise_is_that_of_the_median() -> None:
 
 
 def test_shot() -> None:
-    """Pages that are loaded at the same time add up; what is late, wrong or never sent is no answer."""
+    """Pages that are loaded at the same time must add up; late, wrong and unsent requests are errors."""
     shot = Shot([report(), report()], cpu_s=0.17, memory_bytes=2**21)
 
     assert 160.0 == shot.rate
@@ -110,7 +110,7 @@ def test_shot() -> None:
     assert 8.0 == pytest.approx(shot.megabytes)
     assert 100 * 160 / 240 == pytest.approx(shot.answered_percent)
     assert 1000.0 == pytest.approx(shot.cpu_us)
-    # Of 120 that were due, 60 are 75 % of the 80 that were answered; 30 never will be.
+    # Of 120 requests that were due, 60 are 75 % of the 80 that were answered; 30 will never be answered.
     assert (Time(4.0, 4.0), NEVER) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     assert (240, 240.0) == (shot.due, shot.offered)
     assert 10 == Shot([report(never_sent=10)], 0.0, None).errors, "those were due at the very end"
@@ -118,7 +118,7 @@ def test_shot() -> None:
 
 
 def test_at_least() -> None:
-    """A rate at which the load was at its own limit is told as the least, and compared with none."""
+    """If the load was at its own limit, the rate must be told as a lower bound, and not be compared."""
     peer = next(peer for peer in read_peers() if peer.key == "adyton-wsgi")
     limited = report(invalid=[{"gate": "generator", "why": "the generator was 95 % busy"}])
     rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
@@ -134,7 +134,7 @@ def test_at_least() -> None:
 
 
 def test_beside_others_within_a_round() -> None:
-    """A ratio to another peer is the median of the rounds that both have; few tell nothing."""
+    """A ratio to another peer must be the median of the rounds that both have; too few tell nothing."""
     ours, static, floor = (
         next(peer for peer in read_peers() if peer.key == key)
         for key in ("adyton-wsgi", "apache-static", "floor")
@@ -161,7 +161,7 @@ def test_beside_others_within_a_round() -> None:
 
 
 def test_half_load_at_its_limit() -> None:
-    """The load may be at its own limit at half of the rate, too."""
+    """A load that is at its own limit at half of the rate must be noticed, too."""
     limited = report(invalid=[{"gate": "generator", "why": "the generator was 95 % busy"}])
     shots = [Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half]) for half in (report(), limited)]
 
@@ -170,7 +170,7 @@ def test_half_load_at_its_limit() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_threads_of_the_load(scenario: Scenario) -> None:
-    """The load uses all of its CPUs, as far as it has connections."""
+    """The load must use all of its CPUs, unless it has fewer connections."""
     few, many = (Seats(frozenset({0}), frozenset(range(cpus))) for cpus in (1, 8))
     for options in (words for load in scenario.loads for words in (load.options, load.half or load.options)):
         assert 1 == threads_of(options, few)
@@ -203,7 +203,7 @@ def test_times_are_those_at_half_load() -> None:
 
 
 def test_no_answer_has_no_time() -> None:
-    """A missing answer has a time without end: it is not 0, and JSON has a word for it."""
+    """A missing answer must have an infinite time, and not 0; in JSON the time is `never`."""
     none = {"count": 0, "p50_us": 0.0, "p99_us": 0.0}
     shot = Shot([report(), report(service=none)], cpu_s=0.0, memory_bytes=None)
 
@@ -245,7 +245,7 @@ def test_what_has_no_answer_yet(
     p50: tuple[float, float],
     p99: tuple[float, float],
 ) -> None:
-    """A request under way at the end took at least as long as it was; a failed one never has an answer."""
+    """A request under way at the end must take at least its age; a failed request never has an answer."""
     each = report(
         response=response,
         counts=counted(response["count"], under_way, lost),
@@ -262,7 +262,7 @@ def test_what_has_no_answer_yet(
 
 @pytest.fixture
 def family() -> Iterator[int]:
-    """Start a process that has waited for a child, and has another in a session of its own."""
+    """Start a process that has waited for one child, and has a second one in another session."""
     with subprocess.Popen(
         [sys.executable, "-c", FAMILY], stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as leader:
@@ -294,7 +294,7 @@ time.sleep(60)
 
 
 def test_processes_that_end_unseen() -> None:
-    """CPU time of children that nobody has waited for is in that of the CPUs, and in no process's."""
+    """CPU time of children that nobody waits for must be found in the time of the CPUs; no process has it."""
     cpu = max(os.sched_getaffinity(0))
     seats = Seats(frozenset({cpu}), frozenset(os.sched_getaffinity(0) - {cpu}))
     with (
@@ -322,7 +322,7 @@ def test_processes_that_end_unseen() -> None:
 
 
 def test_foreign_load() -> None:
-    """CPUs that were busy with neither peer nor load are told, where they can be known."""
+    """CPUs that were busy with neither peer nor load must be told, if they can be known."""
     apart, together = Seats(frozenset({0}), frozenset({1})), Seats(frozenset({0}), frozenset({0}))
     spent = Spent(2.0, peer_s=0.5, load_s=0.6, server=Busy(1.1, 0.4), other=Busy(0.7, 0.9))
 
@@ -360,7 +360,7 @@ def test_busy_cpus() -> None:
     ],
 )
 def test_seats(cores: list[set[int]], server: set[int]) -> None:
-    """Hyper-threads of a core are not parted, however they are numbered, unless there is only one core."""
+    """Hyper-threads of a core must not be separated, however they are numbered, unless there is one core."""
     every = frozenset().union(*cores)
     seats = Seats.halves(every, lambda cpu: next(frozenset(core) for core in cores if cpu in core))
 
@@ -371,7 +371,7 @@ def test_seats(cores: list[set[int]], server: set[int]) -> None:
 
 
 def test_processes_of_a_server(family: int) -> None:
-    """All that a server has started counts, with the children that have ended; memory is shared out once."""
+    """All processes of a server must count, with children that have ended; shared memory counts once."""
     memory = _processes.memory_bytes({family})
 
     assert 2 == len(_processes.of_sessions({family}))
@@ -382,7 +382,7 @@ def test_processes_of_a_server(family: int) -> None:
 
 
 def test_noise_of_each_figure() -> None:
-    """Below the figures stands how far each differs of itself; with few rounds that it is unknown."""
+    """The page must tell the noise of each figure, or, with few rounds, that it is unknown."""
     peer = next(peer for peer in read_peers() if peer.key == "adyton-wsgi")
     rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
     for row, cpu_s in zip(rows, (0.1, 0.15), strict=True):
@@ -403,7 +403,7 @@ def test_noise_of_each_figure() -> None:
 
 
 def test_commands_are_whole() -> None:
-    """Versions and command lines are on the page, with the sizes that were meant."""
+    """Versions and command lines must be on the page, with the sizes filled in."""
     rows = [Row(peer, Size(3, 7, 5)) for peer in read_peers()]
     page = Page.of(
         CONCURRENCY, rows, PUBLISHED, Seats.of_this_machine(), {row.peer.key: "4.2" for row in rows}
@@ -418,7 +418,7 @@ def test_commands_are_whole() -> None:
 
 
 def test_compared_by_what_is_asked() -> None:
-    """If the rate is given, each peer is compared with ours by its times, even if these have no end."""
+    """If the rate is given, peers must be compared with ours by their times, even if these are infinite."""
     ours, other = (
         next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
     )
@@ -456,7 +456,7 @@ def test_compared_by_what_is_asked() -> None:
 
 
 def test_compared_with_bounds() -> None:
-    """A ratio to a time of which only a lower bound is known has no end; two such times tell nothing."""
+    """A ratio to a time with only a lower bound must have no upper bound; two such times tell nothing."""
     ours, other = (
         next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
     )
@@ -497,7 +497,7 @@ def test_compared_with_bounds() -> None:
 
 
 def test_facts() -> None:
-    """A page tells on which machine and with which build its figures were made, and what they once were."""
+    """A page must tell the machine and the build of its figures, and the classic figures beside them."""
     row = Row(next(peer for peer in read_peers() if peer.key == "mod-python"), Size.usual(1))
     row.shots[""] = {0: Shot([report()], cpu_s=0.1, memory_bytes=1)}
     page = Page.of(MECHANISMS, [row], PUBLISHED, Seats.of_this_machine(), {"mod-python": "3.5"})

@@ -1,4 +1,4 @@
-"""`adyton compare` when something goes wrong: what was measured is told all the same, and what it was."""
+"""If something goes wrong, `adyton compare` must tell what it was, and still what was measured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRONG = Shot([report(invalid=[{"gate": "answers", "why": "9 of 90 requests had n
 
 @pytest.fixture(autouse=True)
 def _quietly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave signals and programs as they are."""
+    """Leave signals as they are, and forget the programs that a test has given."""
     monkeypatch.setattr(command, "interrupt_when_ended", lambda: None)
     yield
     PROGRAMS.clear()
@@ -52,7 +52,7 @@ def page_of(scenario: Scenario, *rows: Row) -> Page:
 
 
 def as_told(value: object) -> Any:
-    """Return what a reader of the JSON has."""
+    """Return a value as a reader of the JSON gets it."""
     return json.loads(json.dumps(value))
 
 
@@ -75,7 +75,7 @@ def test_interrupted(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """Measurements until an interruption are told, and that there was one."""
+    """After an interruption, the measurements until then must be told, and the interruption, too."""
     monkeypatch.setattr(command, "compare", interrupted_by(error, [SHOT]))
     file, other = tmp_path / "page.md", tmp_path / "page.json"
     files = ["-o", str(file), "-o", str(other)]
@@ -99,7 +99,7 @@ READ = Shot(**as_told(asdict(SHOT)))
 
 
 def cut_off_in(number: int, made: list[tuple[str, int]]) -> Callable[..., None]:
-    """Make a measurement that notes what it has measured, and is interrupted in a round."""
+    """Make a measurement that notes what it has measured, and is interrupted in round `number`."""
 
     def measure(_scenario: Scenario, row: Row, round_: int, *_more: object) -> None:
         if round_ == number:
@@ -113,7 +113,7 @@ def cut_off_in(number: int, made: list[tuple[str, int]]) -> Callable[..., None]:
 
 
 def test_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A comparison that was cut off goes on behind the last round that had ended, with all that it had."""
+    """A comparison that was cut off must go on after its last whole round, with all that it had."""
 
     def rows() -> list[Row]:
         return [Row(PEERS[key], SIZE) for key in ("adyton-static", "adyton-wsgi")]
@@ -142,7 +142,7 @@ def test_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_published_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """An interrupted `--publish` tells where the rounds are; the same command goes on, and removes them."""
+    """An interrupted `--publish` must name the file of its rounds; the same command uses and removes it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "told_version", lambda _: "1.0")
     words, made = ["--publish", "--peers", "adyton-static"], []
@@ -161,7 +161,7 @@ def test_published_goes_on(
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """Make a program that is there, and cannot be executed."""
+    """Make a program that exists but cannot be executed."""
     program = tmp_path / "broken"
     program.write_text("#!/nonexistent/python\n")
     program.chmod(0o755)
@@ -171,7 +171,7 @@ def broken(tmp_path: Path) -> Path:
 def test_cannot_be_executed(
     broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A program that is there and cannot be run is a reason in its row, and in the list."""
+    """If a program exists but cannot be run, its row and the list must give that as the reason."""
     rows = [
         Row(Peer("start", "start", ("hello",), start=f"{broken} {{port}}", version=str(broken)), SIZE),
         Row(replace(PEERS["adyton-static"], asked={"word": str(broken)}), SIZE),
@@ -188,7 +188,7 @@ def test_cannot_be_executed(
 
 
 def test_what_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of the system for one peer is a reason in its row, and the end of no comparison."""
+    """A system error for one peer must be a reason in its row, and must not end the comparison."""
 
     def refuse(*_what: object) -> None:
         raise OSError(28, "No space left on device")
@@ -212,7 +212,7 @@ def shooting(monkeypatch: pytest.MonkeyPatch, *shots: Shot, server: Server = SER
 
 
 def test_all_measurements_are_in_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measurement that does not count is in the JSON, too, with the reason."""
+    """A measurement that does not count must be in the JSON, too, with the reason."""
     row = shooting(monkeypatch, WRONG)
     spoilt = shooting(monkeypatch, SHOT, SILENT, SHOT)
     told = [as_told(page_of(CONCURRENCY, each).as_json()) for each in (row, spoilt)]
@@ -226,7 +226,7 @@ def test_all_measurements_are_in_the_json(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_half_load_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When nothing comes of half of the load, it is offered once more; what is wrong is so at once."""
+    """If half load gets no answer, it must be offered once more; wrong answers must count at once."""
     once, twice = shooting(monkeypatch, SHOT, SILENT, SHOT), shooting(monkeypatch, SHOT, SILENT, SILENT)
     wrong = shooting(monkeypatch, SHOT, WRONG)
 
@@ -237,7 +237,7 @@ def test_half_load_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ends_under_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that ends while it is loaded has that for a reason, with its status and its last words."""
+    """If a peer ends under load, this must be its reason, with its status and its last words."""
     fragile = """
 import http.server, os, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -265,7 +265,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 
 def test_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a load with another beside it, the peer gets time for work that nobody waits for any more."""
+    """After two loads at once, the peer must get time to finish work for which nobody waits any more."""
     done: list[str] = []
 
     def reports_of(runs: Sequence[object], *_more: object) -> list[dict[str, Any]]:
@@ -286,7 +286,7 @@ def test_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_answers_nothing() -> None:
-    """If a scenario asks about errors, a peer that answers nothing has figures that say so."""
+    """If a scenario is about errors, a peer that answers nothing must have figures that say so."""
     silent = report(
         counts=NONE | {"sent": 64, "in_flight": 64},
         rate=0.0,
@@ -316,7 +316,7 @@ def test_answers_nothing() -> None:
 def test_said_before(
     words: list[str], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A mistake in the command line is told before anything is measured."""
+    """A mistake in the command line must be reported before anything is measured."""
     monkeypatch.setattr(command, "compare", interrupted_by(KeyboardInterrupt(), []))
 
     assert 2 == main(["--peers", "adyton-static", *words])
@@ -328,7 +328,7 @@ def test_said_before(
 def test_written_before(
     program: Callable[[list[str]], int], words: list[str], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that cannot be written is told before anything is measured."""
+    """A file that cannot be written must be reported before anything is measured."""
     with pytest.raises(SystemExit) as ended:
         program([*words, "-o", path])
 
@@ -337,7 +337,7 @@ def test_written_before(
 
 
 def test_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    """A disk that is full at the end is told in a sentence."""
+    """If the disk is full at the end, a sentence must say so."""
     assert not has_written(Path("/dev/full"), {}, "figures", "adyton compare")
     said = "adyton compare: /dev/full was not written: No space left on device\n"
     assert said == capsys.readouterr().err
@@ -351,7 +351,7 @@ def test_named_twice() -> None:
 
 
 def test_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Any program of a peer may be given, that which only tells the version or a word among them."""
+    """Any program of a peer may be given, even one that only tells its version or a word."""
     names = ["nxweb", "dpkg-query", "mod_wsgi-express", "/usr/bin/gunicorn"]
 
     given = [word for name in names for word in ("--program", f"{name}={sys.executable}")]

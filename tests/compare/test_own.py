@@ -55,7 +55,7 @@ def page_of(scenario: Scenario, *rows: Row) -> Page:
 
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_pages(application: str) -> None:
-    """Adyton has every page of each application right, unless what that needs is not installed."""
+    """Adyton must answer every page of each application right, unless a needed package is missing."""
     asked = {page for page, own in OWN.items() if own.application == application}
     module = application.removeprefix("on_")
     needed = (name for name in (module, *ALSO.get(module, ())) if name in PACKAGES)
@@ -68,7 +68,7 @@ def test_pages(application: str) -> None:
 
 
 def test_each_application_has_a_scenario() -> None:
-    """All of these pages are asked for, and a load's pages are those of one application."""
+    """Some load must ask for each of these pages, and the pages of a load must be of one application."""
     loads = [load for scenario in SCENARIOS.values() for load in scenario.loads]
 
     assert OWN.keys() <= set().union(*(load.asked for load in loads))
@@ -80,7 +80,7 @@ def test_each_application_has_a_scenario() -> None:
 
 
 def test_not_installed() -> None:
-    """A row says which framework is not installed, and how to install it, and nobody asks again."""
+    """A row must tell which framework is missing, and how to install it, and must not be tried again."""
     row = Row(BARE, SIZE)
     told: list[str] = []
     compare(FRAMEWORKS, [row], replace(PACE, rounds=2), SEATS, told.append)
@@ -105,7 +105,7 @@ def test_not_installed() -> None:
 
 
 def test_some_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package that some pages lack takes nothing from the others."""
+    """If some pages lack a package, the others must still be measured."""
     lacks = "Pyramid, hello"
     row = Row(PEERS["adyton-wsgi"], SIZE, absent={lacks: how_to_install("pyramid")})
     started: list[set[str]] = []
@@ -127,7 +127,7 @@ def test_some_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_some_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that is not right is a reason for its own load alone."""
+    """A wrong page must be a problem of its own load only."""
     monkeypatch.setattr("adyton.compare.running.PAGE_S", 0.3)
     refuses = BARE.files["serve.py"].replace(
         "import application",
@@ -156,7 +156,7 @@ application.application = refuse""",
 
 
 def test_how_to_install() -> None:
-    """All that frameworks need is known by its module; what is not is told as that."""
+    """All packages of the frameworks must be known by their modules; an unknown module is only named."""
     assert {name.lower() for name in NAMES} < PACKAGES.keys()
     assert "python3-pyramid-jinja2" in how_to_install("pyramid_jinja2")
     assert how_to_install("django") == how_to_install("django.conf")
@@ -164,7 +164,7 @@ def test_how_to_install() -> None:
 
 
 def test_who_takes_part() -> None:
-    """Whoever serves WSGI does, and nobody else: neither handlers nor ASGI."""
+    """Every peer that serves WSGI must take part, and no other: neither handlers nor ASGI."""
     for scenario in (UPLOADS, FRAMEWORKS):
         keys = {row.peer.key for row in rows_of(list(PEERS.values()), scenario, SEATS, "")}
 
@@ -173,7 +173,7 @@ def test_who_takes_part() -> None:
 
 
 def test_what_is_sent(tmp_path: Path) -> None:
-    """Requests of a page that takes a body have it, with its type; the others have none."""
+    """Requests for a page that takes a body must have it, with its type; others must have none."""
     file = tmp_path / "sent"
     sent = Run(("1 MB lines",), ()).sent(file)
     assert ("--data", f"@{file}", "--header", "Content-Type:application/octet-stream") == sent
@@ -186,7 +186,7 @@ def test_what_is_sent(tmp_path: Path) -> None:
 
 
 def test_tables_of_groups() -> None:
-    """Loads of a group stand in tables of their own, without the name of the group above each column."""
+    """Loads of a group must have tables of their own, without the group's name above each column."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     for load in UPLOADS.loads[:5]:
         row.shots[load.name] = {0: SHOT}

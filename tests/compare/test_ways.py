@@ -1,4 +1,4 @@
-"""The table of ways: each server's own static files are 1000, beside the classic table."""
+"""The table of ways: 1000 is the rate of each server's own static files, as in the classic table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLASSIC = {
 
 
 def row_of(key: str, rates: Mapping[int, float], *, cpu_s: float = 0.085) -> Row:
-    """Make a row of a peer with these rates, by round; of 85 requests all were worked on to the end."""
+    """Make a row of a peer with these rates, by round; 85 requests were answered in each round."""
     row = Row(PEERS[key], SIZE)
     row.shots[""] = {
         number: Shot([report(rate=rate)], cpu_s=cpu_s, memory_bytes=1) for number, rate in rates.items()
@@ -42,7 +42,7 @@ def page_of(rows: list[Row]) -> Page:
 
 
 def test_each_has_its_own_static_files() -> None:
-    """The rate of a way is told as a part of that of the same server's static files, in the same round."""
+    """The rate of a way must be relative to the rate of the same server's static files in the same round."""
     rows = [
         row_of("adyton-static", {0: 100.0, 1: 200.0}),
         row_of("adyton-wsgi", {0: 90.0, 1: 180.0}, cpu_s=0.17),
@@ -62,7 +62,7 @@ def test_each_has_its_own_static_files() -> None:
 
 
 def test_classic_table() -> None:
-    """All rows of the classic table are there, in its order; the table is of one load."""
+    """All rows of the classic table must be there, in its order; the table is of one load."""
     rows = [row_of(way.theirs[0], {0: 10.0}) for way in MECHANISMS.ways]
 
     assert CLASSIC == {each.way: each.classic for each in page_of(rows).ways}
@@ -88,7 +88,7 @@ def test_first_that_has_figures() -> None:
 
 
 def test_page_of_ways() -> None:
-    """Wrong answers stand first; without static files nothing is a thousand; who took no part is left out."""
+    """Errors must stand first; without static files nothing is a thousand; absent ways are left out."""
     wrong = row_of("apache-cgi", {0: 1.0})
     wrong.problems[""] = ["full load: answers were wrong"]
     page = page_of([row_of("adyton-cgi", {0: 10.0, 1: 10.0}), wrong, row_of("adyton-static", {0: 1000.0})])

@@ -26,7 +26,7 @@ def handler(request: adyton.Request) -> Any:
 
 
 def one_argument(request: adyton.Request) -> str:
-    """Have a name that says nothing: the one argument does."""
+    """Have a name that does not tell the kind: the one argument does."""
     return f"one argument, {request.method}"
 
 
@@ -47,7 +47,7 @@ a_method = an_object.method
 
 
 def optional(request: adyton.Request, more: str = "nothing") -> str:
-    """Have an argument with a default: it takes one or two, so it is named a handler by hand."""
+    """Take one argument or two, so that the settings have to say that this is a handler."""
     return f"{more} more, {request.method}"
 
 
@@ -63,7 +63,7 @@ def answer_root(request: adyton.Request) -> str:
 
 
 def answer_request(request: adyton.Request) -> adyton.Response:
-    """Tell all that a request says of itself."""
+    """Tell all attributes of the request."""
     return adyton.Response.json(
         {
             "method": request.method,
@@ -164,7 +164,7 @@ def answer_large(request: adyton.Request) -> bytes:
 
 
 def answer_returns(request: adyton.Request) -> Any:
-    """Answer with what makes no sense."""
+    """Return a value that no handler should return."""
     values: dict[str, Any] = {
         "None": None,
         "int": 5,
@@ -267,7 +267,7 @@ def answer_cookies(request: adyton.Request) -> adyton.Response:
 
 
 def answer_bad_cookie(request: adyton.Request) -> adyton.Response:
-    """Try to set cookies that none can be."""
+    """Try to set cookies that are invalid."""
     response = adyton.Response("")
     attempts: list[tuple[str, str, dict[str, Any]]] = [
         ("", "1", {}),
@@ -287,7 +287,7 @@ def answer_bad_cookie(request: adyton.Request) -> adyton.Response:
 
 
 def answer_file(request: adyton.Request) -> adyton.Response:
-    """Send a file, made at the first time."""
+    """Send a file, which the first request makes."""
     path = FOLDER / request.query.get("name", "page.html")
     if not path.exists():
         path.write_bytes(b"0123456789" * 10_000)
@@ -299,7 +299,7 @@ def answer_file(request: adyton.Request) -> adyton.Response:
 
 
 def answer_fifo(request: adyton.Request) -> adyton.Response:
-    """Send what nobody writes to."""
+    """Send a FIFO that nobody writes to."""
     path = FOLDER / f"fifo-{request.path.strip('/')}"
     if not path.exists():
         os.mkfifo(path)
@@ -307,7 +307,7 @@ def answer_fifo(request: adyton.Request) -> adyton.Response:
 
 
 def answer_redirect(request: adyton.Request) -> adyton.Response:
-    """Send the client to another place."""
+    """Redirect the client."""
     if "status" in request.query:
         return adyton.Response.redirect(request.query["to"], int(request.query["status"]))
     return adyton.Response.redirect(request.query["to"])
@@ -322,7 +322,7 @@ def answer_abort(request: adyton.Request) -> str:
 
 
 def answer_abort_class(request: adyton.Request) -> str:
-    """Catch an Abort, look at it, and let it go on."""
+    """Catch an Abort, look at it, and raise it again."""
     try:
         adyton.abort(403, "looked at")
     except adyton.Abort as error:
@@ -345,7 +345,7 @@ def answer_raises_midway(request: adyton.Request) -> Iterator[bytes]:
 
 
 def answer_keep(request: adyton.Request) -> str:
-    """Keep the request beyond its life, and look at the one that was kept before."""
+    """Keep the request after its answer, and look at the request that was kept before."""
     before = _kept[-1] if _kept else None
     _kept[:] = [request]
     if before is None:

@@ -1,4 +1,4 @@
-"""`Response.file`: conditional requests and ranges are answered as HTTP asks."""
+"""`Response.file` must answer conditional requests and ranges as HTTP demands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_type_by_name(site: Server, name: str, kind: str) -> None:
 
 
 def test_own_type(site: Server) -> None:
-    """A type that is given counts."""
+    """A content type that is given must be sent."""
     assert ["text/x-own"] == site.fetch("/file?type=text/x-own").values("Content-Type")
 
 
@@ -55,12 +55,12 @@ def test_own_type(site: Server) -> None:
     ],
 )
 def test_download_name(site: Server, name: str, expected: str) -> None:
-    """A name to save under makes it an attachment, also beyond ASCII."""
+    """A download name must make the file an attachment, also with letters beyond ASCII."""
     assert expected == site.fetch(f"/file?download={quote(name)}")["Content-Disposition"]
 
 
 def test_download_name_cannot_break_out(site: Server) -> None:
-    """Quotes and line ends in the name stay inside."""
+    """Quotes and line ends in the name must not end the value or the field."""
     name = quote('a"; b="c\r\nX-Evil: yes\\')
     response = site.fetch(f"/file?download={name}")
 
@@ -90,7 +90,7 @@ def test_conditional(site: Server) -> None:
     ],
 )
 def test_range(site: Server, field: str, body: bytes, content_range: str) -> None:
-    """A range gets that range."""
+    """A request for a range must get that range."""
     response = site.fetch("/file", fields=[("Range", field)])
 
     assert 206 == response.status
@@ -107,7 +107,7 @@ def test_unsatisfiable_range(site: Server) -> None:
 
 
 def test_pipelined(site: Server) -> None:
-    """Files keep their place among other answers."""
+    """Answers with files must keep their place among other pipelined answers."""
     with site.connect() as connection:
         connection.send((request("/file") + request("/")) * 3)
         for _ in range(3):
@@ -116,7 +116,7 @@ def test_pipelined(site: Server) -> None:
 
 
 def test_descriptors_are_given_back(site: Server) -> None:
-    """Sending files leaves none open for each request."""
+    """After its answer, each sent file must be closed."""
     site.fetch("/file")
     before = site.resting_fds()
     with site.connect() as connection:
@@ -127,7 +127,7 @@ def test_descriptors_are_given_back(site: Server) -> None:
 
 
 def test_only_regular_files(site: Server) -> None:
-    """A FIFO that nobody writes to is refused, and waited for by no one."""
+    """A FIFO that nobody writes to must be refused, and nothing may wait for a writer."""
     response = site.fetch("/fifo")
 
     assert 500 == response.status

@@ -82,7 +82,7 @@ def test_types(site: Server) -> None:
     ],
 )
 def test_path(site: Server, raw: str, path: str) -> None:
-    """The path is decoded once, as UTF-8, with replacement; the target is not."""
+    """The path must be decoded once, as UTF-8, with replacement; the target must not be decoded."""
     seen = told(site, raw)
 
     assert path == seen["path"]
@@ -150,7 +150,7 @@ def test_cookies(site: Server, field: str, expected: dict[str, str]) -> None:
 
 
 def test_cookies_of_two_fields(site: Server) -> None:
-    """Two Cookie fields are one list."""
+    """Two Cookie fields must be read as one."""
     assert {"a": "1", "b": "2"} == told(site, fields=[("Cookie", "a=1"), ("Cookie", "b=2")])["cookies"]
 
 
@@ -177,7 +177,7 @@ def test_text(site: Server, kind: str, body: bytes, text: str) -> None:
     "charset", ["idna", "rot13", "base64", "zlib", "unicode_escape", "punycode", "x" * 5000, ""]
 )
 def test_odd_charsets(site: Server, charset: str) -> None:
-    """A client cannot break a handler by the name of a charset."""
+    """The name of a charset that a client sends must not break a handler."""
     fields = [("Content-Type", f"text/plain; charset={charset}")]
 
     assert 200 == site.fetch("/request", method="POST", fields=fields, body=b"\\x41..").status
@@ -198,7 +198,7 @@ def test_body(site: Server, size: int, framing: str) -> None:
 
 
 def test_chunked_body_has_a_length(site: Server) -> None:
-    """A body that came in chunks and is whole has a length, and no chunks."""
+    """A whole body that came in chunks must have a Content-Length, and no Transfer-Encoding."""
     fields = [("X-A", "1"), ("Transfer-Encoding", "chunked")]
     headers = told(site, method="POST", fields=fields, body=chunked(b"hel", b"lo"))["headers"]
     names = {name.lower(): values for name, values in headers.items()}
@@ -226,7 +226,7 @@ def test_bad_json(site: Server, body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000])
 def test_deep_json(site: Server, body: bytes) -> None:
-    """Text that is nested without hope is the client's fault."""
+    """JSON that is nested too deeply must count as the client's fault."""
     assert 400 == site.fetch("/json", method="POST", body=body).status
 
 
@@ -238,7 +238,7 @@ def test_input(site: Server) -> None:
 
 
 def test_versions_and_host(site: Server) -> None:
-    """HTTP/1.0 without a Host still has one to build links from."""
+    """A request of HTTP/1.0 without a Host field must still have a `host` to build links from."""
     with site.connect() as connection:
         seen = connection.ask(request("/request", version="1.0").replace(b"Host: localhost\r\n", b"")).json()
 
@@ -254,7 +254,7 @@ def test_latin_1_headers(site: Server) -> None:
 
 
 def test_kept_request(serve: Servers, handlers: Path) -> None:
-    """A request that a handler keeps is of no danger: it says what it said, or raises."""
+    """A request that a handler keeps must still tell its own data, or raise an exception."""
     site = serve(handlers)
     with site.connect() as connection:
         first = connection.get("/keep/a", method="POST", fields=[("X-A", "1")], body=b"first")

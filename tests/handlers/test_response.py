@@ -80,7 +80,7 @@ def test_response(site: Server) -> None:
 
 
 def test_mapping_of_headers(site: Server) -> None:
-    """A type among the headers counts, and is not sent twice."""
+    """A Content-Type among the headers must be used, and must not be sent twice."""
     response = site.fetch("/mapping")
 
     assert ["application/json"] == response.values("Content-Type")
@@ -107,7 +107,7 @@ def test_status(site: Server, status: int) -> None:
     ["None", "int", "bool", "float", "tuple", "dict", "set", "object", "bytearray", "type"],
 )
 def test_wrong_results(site: Server, what: str) -> None:
-    """A type that makes no sense is a 500; the log says what it was and what may be."""
+    """A returned value of a wrong type must give a 500; the log names it and the allowed types."""
     mark = site.mark()
     with site.connect() as connection:
         response = connection.get(f"/returns?what={what}")
@@ -122,7 +122,7 @@ def test_wrong_results(site: Server, what: str) -> None:
 
 @pytest.mark.parametrize("what", ["list of str", "generator of str"])
 def test_wrong_items(site: Server, what: str) -> None:
-    """A stream of something else than bytes is a 500 as well."""
+    """A stream of other items than bytes must give a 500, too."""
     mark = site.mark()
 
     assert 500 == site.fetch(f"/returns?what={quote(what)}").status
@@ -137,7 +137,7 @@ def test_wrong_items(site: Server, what: str) -> None:
     ],
 )  # fmt: skip
 def test_wrong_responses(site: Server, what: str) -> None:
-    """A value that cannot be sent is a 500 with a line in the log; nothing of it gets out."""
+    """A response that cannot be sent must give a 500 and a line in the log; no part of it is sent."""
     mark = site.mark()
     with site.connect() as connection:
         response = connection.get(f"/wrong?what={quote(what)}")
@@ -169,7 +169,7 @@ def test_cookies(site: Server) -> None:
 
 
 def test_bad_cookies(site: Server) -> None:
-    """Characters that would break out of a cookie are refused, and leave nothing behind."""
+    """Characters that would break out of a cookie must be refused, and no cookie be set."""
     told = site.fetch("/bad-cookie").json()
 
     assert {"ValueError"} == set(told["told"])
@@ -196,7 +196,7 @@ def test_redirect(site: Server, status: int | None) -> None:
     ],
 )
 def test_redirect_escapes(site: Server, place: str, expected: str) -> None:
-    """A place is made fit for a field: what a client sent cannot break out of it."""
+    """The target of a redirect must be escaped: bytes from a client must not break out of the field."""
     with site.connect() as connection:
         response = connection.get(f"/redirect?to={quote(place, safe='')}")
 
@@ -206,7 +206,7 @@ def test_redirect_escapes(site: Server, place: str, expected: str) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 418, 429, 500, 503])
 def test_abort(site: Server, status: int) -> None:
-    """`abort` is an error page with this status and nothing in the log."""
+    """`abort` must give an error page with this status, and nothing in the log."""
     mark = site.mark()
     with site.connect(lint_answers=status not in {401, 405}) as connection:
         response = connection.get(f"/abort?status={status}")
@@ -282,7 +282,7 @@ def test_found_by_its_argument(serve: Servers, handlers: Path, attribute: str, b
 
 
 def test_named_a_handler(serve: Servers, handlers: Path) -> None:
-    """`--interface handler` needs no guess."""
+    """With `--interface handler`, any callable must be called as a handler."""
     server = serve(f"{handlers}:optional", "--interface", "handler")
 
     assert b"nothing more, GET" == server.fetch().body

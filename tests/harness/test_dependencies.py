@@ -35,10 +35,10 @@ CODE = "pub fn text() -> String {{ itoa::Buffer::new().format({number}).to_owned
 
 
 class Clone:
-    """A clone of a project with one crate, which needs one of somebody else's."""
+    """A clone of a project with one crate, which depends on one crate of somebody else."""
 
     def __init__(self, folder: Path, cache: Path, number: int = 1) -> None:
-        """Make it, for a user with this cache; the number is in our crate only."""
+        """Make the clone, for a user with this cache; the number changes only our crate."""
         self.folder, self.cache = folder, cache
         (folder / "tests/gate").mkdir(parents=True)
         for name in ("setup.py", "environments.py", "dependencies.py", "kept.py"):
@@ -60,7 +60,7 @@ class Clone:
         return done.stdout.strip()
 
     def cargo(self, *words: str, target: str = "target") -> str:
-        """Run Cargo without a network: what it needs was fetched for the server. Return what it says."""
+        """Run Cargo offline, with crates fetched for the server's own build; return what it says."""
         variables = {**os.environ, "CARGO_TARGET_DIR": str(self.folder / ".cache" / target)}
         command = ["cargo", *words, "--offline"]
         done = subprocess.run(
@@ -75,13 +75,13 @@ class Clone:
         return {crate: did for did, crate in re.findall(r"^ *(Fresh|Compiling) (\w+) ", said, re.MULTILINE)}
 
     def depend_on(self, line: str) -> None:
-        """Change what our crate needs, as a pull does."""
+        """Change the dependencies of our crate, as a pull does."""
         with (self.folder / "crates/ours/Cargo.toml").open("a", encoding="utf-8") as manifest:
             manifest.write(f"{line}\n")
         self.cargo("generate-lockfile")
 
     def kept(self) -> list[Path]:
-        """Return what is kept for all clones."""
+        """Return the folders that are kept for all clones."""
         return sorted(self.cache.glob("adyton/rust-*/"))
 
 
@@ -100,13 +100,13 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 @pytest.fixture
 def second(first: Clone, tmp_path: Path) -> Clone:
-    """Return a second clone, which has built nothing, and whose cache is a test's to change."""
+    """Return a second clone, which has built nothing; a test may change its cache."""
     shutil.copytree(first.cache, tmp_path / "cache")
     return Clone(tmp_path / "second", tmp_path / "cache", number=2)
 
 
 def test_second_clone(second: Clone) -> None:
-    """A second clone builds its own crate only, and is its own afterwards."""
+    """A second clone must build only its own crate, and must share no files afterwards."""
     assert "taken: target and loom" == second.run("take")
     assert {"itoa": "Fresh", "ours": "Compiling"} == second.build()
     assert "kept already" == second.run("keep")
@@ -128,7 +128,7 @@ def test_what_was_built_stays(first: Clone) -> None:
 
 
 def test_copy_that_lacks_something(second: Clone) -> None:
-    """Cargo builds anew what a copy has no more."""
+    """Cargo must build anew what a copy lacks."""
     for library in second.kept()[0].rglob("libitoa-*.rlib"):
         library.unlink()
     second.run("take")
@@ -159,7 +159,7 @@ def test_other_dependencies(second: Clone) -> None:
 
 
 def test_interrupted(second: Clone) -> None:
-    """A copy that was not kept or taken to its end is no copy."""
+    """A copy that was interrupted while it was kept or taken must not be used."""
     [kept] = second.kept()
     kept.rename(kept.with_name(f"{kept.name}.begun"))
     (second.folder / ".cache/target.begun/ci").mkdir(parents=True)
@@ -171,7 +171,7 @@ def test_interrupted(second: Clone) -> None:
 
 
 def test_no_cache(first: Clone, tmp_path: Path) -> None:
-    """A cache that cannot be written to is no failure."""
+    """A cache that cannot be written to must not make the build fail."""
     (tmp_path / "cache").write_text("a file", encoding="utf-8")
     clone = Clone(tmp_path / "clone", tmp_path / "cache")
 

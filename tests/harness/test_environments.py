@@ -1,4 +1,4 @@
-"""An environment that one clone has made is taken by another, whose scripts run its own."""
+"""An environment that one clone has made is copied by another, whose scripts must run in the copy."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class Clone:
         return subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip()
 
     def kept(self) -> list[Path]:
-        """Return what is kept for all clones."""
+        """Return the folders that are kept for all clones."""
         return sorted(self.cache.glob("adyton/venv-*/"))
 
 
 def test_second_clone(tmp_path: Path) -> None:
-    """A second clone has a copy, in which its own scripts are, and which shares nothing with the first."""
+    """A second clone must have a copy with scripts of its own, which shares nothing with the first."""
     first, second = (Clone(tmp_path / name) for name in ("first", "second"))
     first.set_up()
     [copy] = first.kept()

@@ -1,4 +1,4 @@
-"""The gate itself: what fails twice fails, what passes at the second try is named."""
+"""The gate itself: a test that fails twice fails; a test that passes at the second try is named."""
 
 from __future__ import annotations
 

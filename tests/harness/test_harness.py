@@ -56,7 +56,7 @@ def test_malformed(data: bytes, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 10_000])
 def test_well_formed(size: int) -> None:
-    """Responses one after the other, with bodies of all framings."""
+    """Responses one after the other, with bodies of all framings, must be read whole."""
     head = b"HTTP/1.1 200 OK\r\n" + DATE
     data = b"HTTP/1.1 100 Continue\r\n\r\n" + head + b"Content-Length: 5\r\n\r\nhello"
     data += head + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(b"he", b"llo")
@@ -91,7 +91,7 @@ def test_cut(body: bytes) -> None:
 
 
 def test_lint_finds_fault() -> None:
-    """Httplint is asked, and what it calls bad is told."""
+    """Faults that httplint finds must be reported."""
     head = (
         b"HTTP/1.1 %b\r\n"
         + DATE
@@ -108,7 +108,7 @@ def test_lint_finds_fault() -> None:
 
 
 def test_request() -> None:
-    """Requests are built as they should be."""
+    """Requests must be built with exactly these bytes."""
     assert b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" == request()
     assert b"POST /a HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\n\r\nok" == request(
         "/a", method="POST", fields=[("Host", "b")], body=b"ok"
@@ -116,7 +116,7 @@ def test_request() -> None:
 
 
 def test_log_is_up_to_date() -> None:
-    """A line written before somebody looks at a log is in it, though the log's reader had no CPU since."""
+    """A line written before a look at the log must be in it, even if its reader has had no CPU since."""
     read_end, write_end = os.pipe()
     log = Log(read_end)
     for number in range(200):

@@ -1,4 +1,4 @@
-"""`tests/land`: main moves to what has passed the gate, and to nothing else."""
+"""`tests/land` must move main to a commit that has passed the gate, and to nothing else."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 def test_passed(repository: Repository) -> None:
-    """Main is the commit that has passed; a test that needed a second try is named."""
+    """Main must become the commit that has passed; a test that needed a second try must be named."""
     wanted = repository.commit("pass", "sites 3.11: sites/test_a.py::test_b: passed at the second try\n")
     status, said = repository.land()
 
@@ -74,7 +74,7 @@ def test_passed(repository: Repository) -> None:
 
 
 def test_failed(repository: Repository) -> None:
-    """Main stays where it is, and what failed is told."""
+    """Main must stay where it is, and the failed tests must be named."""
     before = repository.git("rev-parse", "main")
     repository.commit("fail", "-- sites 3.11: FAILED in 3 s, with 2 s of CPU time\n")
     status, said = repository.land()
@@ -85,7 +85,7 @@ def test_failed(repository: Repository) -> None:
 
 
 def test_other_work_on_main(repository: Repository) -> None:
-    """Main does not lose commits that it has meanwhile."""
+    """Main must not lose commits that it has got meanwhile."""
     repository.commit("pass")
     repository.git("switch", "--quiet", "main")
     before = repository.commit("pass", "other\n")
@@ -97,7 +97,7 @@ def test_other_work_on_main(repository: Repository) -> None:
 
 
 def test_main_is_checked_out(repository: Repository) -> None:
-    """A branch that somebody works on is not moved beneath them."""
+    """Main must not be moved while it is checked out."""
     repository.git("switch", "--quiet", "main")
     before = repository.git("rev-parse", "main")
     status, said = repository.land()
@@ -107,7 +107,7 @@ def test_main_is_checked_out(repository: Repository) -> None:
 
 
 def test_one_at_a_time(repository: Repository) -> None:
-    """A second gate is refused while one runs, which `status` tells."""
+    """A second gate must be refused while one runs, and `status` must tell that one runs."""
     pipe = repository.folder / ".cache/go"
     pipe.parent.mkdir()
     os.mkfifo(pipe)

@@ -471,7 +471,7 @@ def test_output(project: Path) -> None:
     ("words", "status", "said"),
     [
         (("none.conf",), 2, "none.conf: No such file or directory"),
-        (("wrong.conf",), 2, "wrong.conf: whose configuration this is cannot be seen; say --from"),
+        (("wrong.conf",), 2, "wrong.conf: it cannot be told which server this configuration is for; say"),
         (("wrong.conf", "--from", "nginx"), 2, "wrong.conf:2: a ; is missing in front of this"),
         (("wrong.conf", "--from", "lighttpd"), 2, "choose nginx, unit, uwsgi, gunicorn or apache"),
         (("circle.conf", "--from", "nginx"), 2, "includes itself"),

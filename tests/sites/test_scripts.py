@@ -408,7 +408,7 @@ def test_a_new_version_that_fails(serve: Servers, project: Path) -> None:
     assert b"1" == server.fetch("/pages/a.py").body
     page(project, "a.py", "import sys\nsys.gone\n", age_s=30)
     assert [b"2", b"3", b"4"] == [server.fetch("/pages/a.py").body for _ in range(3)]
-    server.wait_for_log("the version before it goes on")
+    server.wait_for_log("its earlier version goes on answering")
     assert 1 == server.log().count(CANNOT)
     page(project, "a.py", HANDLER.format("mended"), age_s=20)
 

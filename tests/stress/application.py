@@ -1,4 +1,4 @@
-"""The application of the stress test: all paths of tests of threads, some that fail, and counts of all."""
+"""The application of the stress test: all paths of `threads.application`, paths that fail, and counts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 @threads.add("stream")
 def stream(environ: WSGIEnvironment, start_response: StartResponse, query: threads.Query) -> Iterable[bytes]:
-    """Stream so many items of a pattern, slowly if the query says so."""
+    """Stream the number of items that the query names, slowly if it says so."""
     del environ
     size, seed, items = (int(query[name]) for name in ("size", "seed", "items"))
 

@@ -1,4 +1,4 @@
-"""Clients that ask at random, in every way that clients have, and check every answer."""
+"""Clients that send random requests, in every way that clients have, and check every answer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MIB = 1 << 20
 
 
 class Client:
-    """One client: a thread that tries this and that until it is told to stop."""
+    """One client: a thread that sends random requests until it is told to stop."""
 
     def __init__(self, address: Address, seed: str, threads: int) -> None:
-        """Ask at `address`, of a server with so many threads; the same seed asks for the same things."""
+        """Ask the server at `address`, which has so many threads; the same seed sends the same requests."""
         self.address = address
         self.threads = threads
         self.seed = seed
@@ -37,7 +37,7 @@ class Client:
         self.done = 0
         self.failures: list[str] = []
         self.failed_on_purpose = 0
-        """Requests that the application was told to fail, and which were all answered."""
+        """Number of requests that the application was told to fail; all of them were answered."""
         self._thread = threading.Thread(target=self._run, name=seed, daemon=True)
         self._stop = threading.Event()
 
@@ -46,11 +46,11 @@ class Client:
         self._thread.start()
 
     def stop(self) -> None:
-        """Do not begin anything more."""
+        """Begin no further request."""
         self._stop.set()
 
     def join(self, timeout_s: float) -> bool:
-        """Wait for the end of what was begun; tell whether it came."""
+        """Wait until the requests that were begun are over; tell whether they are."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -81,7 +81,7 @@ class Client:
         return {"ms": ms} if self.chance.random() < 0.8 else {"ms": min(ms, 5), "by": "computing"}
 
     def page(self) -> tuple[str, bytes]:
-        """Return the target of some page, and what it answers."""
+        """Return the target of a random page, and its right body."""
         number = self.chance.randrange(1_000_000)
         what = self.chance.random()
         if what < 0.4:
@@ -121,7 +121,7 @@ def heads(client: Client) -> None:
 
 
 def old_version(client: Client) -> None:
-    """Ask as clients did before 1.1."""
+    """Ask with HTTP/1.0."""
     asked, body = client.page()
     with client.connect() as connection:
         connection.send(request(asked, version="1.0"))
@@ -156,7 +156,7 @@ def stream(client: Client) -> None:
 
 
 def stream_target(client: Client) -> tuple[str, bytes]:
-    """Return some stream and its body."""
+    """Return the target of a random stream, and its body."""
     seed, items = client.chance.randrange(1_000_000), client.chance.randint(1, 12)
     size = client.chance.choice([10, 1_000, 70_000])
     body = b"".join(pattern(size, seed + number) for number in range(items))
@@ -164,14 +164,14 @@ def stream_target(client: Client) -> tuple[str, bytes]:
 
 
 def variables(client: Client) -> None:
-    """Read a stream that needs its variables, or its thread."""
+    """Read a stream that needs its context variables, or its own thread."""
     name, items = f"{client.seed}.{client.done}", client.chance.randint(1, 10)
     with client.connect() as connection:
         asked = target("/variables", id=name, items=items, pad=20_000 if items > 7 else 0, **client.late())
         lines = connection.get(asked).body.decode().splitlines()
         found = [line.rstrip(".").split() for line in lines]
         if client.threads == 1:
-            # Large streams take turns on it, and share what belongs to the thread.
+            # Large streams take turns on the one thread, and share its thread-local variables.
             found = [[variable, name, same] for variable, _, same in found]
         assert [[name, name, "True"]] * items == found, asked
         rows = connection.get(target("/sqlite", items=items, **client.late())).body.decode()
@@ -249,7 +249,7 @@ def leaves(client: Client) -> None:
 
 
 def half_closed(client: Client) -> None:
-    """Close the sending side behind a request, and read the answer all the same."""
+    """Close the sending side after a request, and still read the answer."""
     asked, body = client.page()
     with client.connect() as connection:
         connection.send(request(asked))
@@ -260,7 +260,7 @@ def half_closed(client: Client) -> None:
 
 
 def malformed(client: Client) -> None:
-    """Send what is no request behind one that is."""
+    """Send a malformed request behind a right one."""
     asked, body = client.page()
     with client.connect() as connection:
         connection.send(request(asked) + b"GET / HTTP/1.1\r\nHost : a\r\n\r\n")

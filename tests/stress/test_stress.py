@@ -1,4 +1,4 @@
-"""Everything at once, at random, for minutes: every answer is right, and nothing is left when it is over.
+"""Random requests of all kinds at once, for minutes: all answers must be right, and nothing may be left.
 
 `ADYTON_STRESS_SECONDS` is the time for each variant; `ADYTON_STRESS_SEED` repeats a run as far as threads
 can be repeated.
@@ -30,12 +30,12 @@ SECONDS_SOON = 5.0
 SECONDS_WARM = 2.0
 CLIENTS = 24
 JOIN_S = 60.0
-"""A request that has begun ends sooner, however many are before it."""
+"""Every request that has begun ends within this time, however many are before it."""
 
 GROWTH_BYTES_MAX = 32 << 20
-"""Buffers and stacks of threads that come and go leave the heap of the C library in pieces."""
+"""Growth that is no leak: buffers and stacks of threads fragment the heap of the C library."""
 ROUNDS_MAX = 3
-"""Most rounds: a heap of a thread grows until it has seen its share of everything; a leak grows in each."""
+"""The most rounds: a thread's heap grows until it has served all kinds of requests; a leak always grows."""
 OBJECTS_MAX = 200
 BLOCKS_MAX = 2_000
 """Number above which there is a leak; an interpreter that has warmed up varies by some."""
@@ -58,7 +58,7 @@ def tasks(server: Server) -> int:
 
 
 def state(site: Site) -> dict[str, Any]:
-    """Return what the application and the server have counted, once all that clients have left is over."""
+    """Return the counts of application and server, once all requests that clients have left are over."""
     counted: dict[str, Any] = {}
 
     def is_over() -> bool:
@@ -81,7 +81,7 @@ def ran(counted: dict[str, Any]) -> int:
 
 
 def load(site: Site, seed: str, seconds: float) -> list[Client]:
-    """Let clients loose for so long; all that they saw was right."""
+    """Run clients for so long; every answer that they get must be right."""
     clients = [Client(site.server.address, f"{seed}.{number}", site.threads) for number in range(CLIENTS)]
     for client in clients:
         client.start()
@@ -99,12 +99,12 @@ def load(site: Site, seed: str, seconds: float) -> list[Client]:
 
 
 def told(log: str) -> list[str]:
-    """Return the errors and warnings, but for those of requests that were malformed on purpose."""
+    """Return the errors and warnings, except those about requests that were malformed on purpose."""
     return [message for _, message in ENTRY.findall(log) if not MALFORMED.search(message)]
 
 
 def unexpected(log: str) -> list[str]:
-    """Return the errors and warnings that are none of the failures on purpose."""
+    """Return the errors and warnings that are not about failures on purpose."""
     return [message for message in told(log) if not EXPECTED.match(message)]
 
 
@@ -118,13 +118,13 @@ def check_log(site: Site, failed: int) -> None:
 
 
 def stress(site: Site, seconds: float) -> None:
-    """Warm up, let the clients loose, and compare."""
+    """Warm up, run the clients, and compare the state before and after."""
     seed = os.environ.get("ADYTON_STRESS_SEED") or f"{random.SystemRandom().randrange(1 << 32):08x}"
     sys.stdout.write(f"ADYTON_STRESS_SEED={seed}\n")
     if site.threads > 1 and "--hand-over=never" not in str(site.server.process.args):
         meet(site, "all")  # so that there are as many threads as there will be
     first = Client(site.server.address, f"{seed}.first", site.threads)
-    first.try_each()  # what an interpreter imports and keeps at the first of each is no leak
+    first.try_each()  # what the first request of each kind imports and keeps is no leak
     loads = [[first], load(site, f"{seed}.warm", SECONDS_WARM)]
     before, fds = state(site), site.server.resting_fds()
     threads = tasks(site.server)
@@ -151,7 +151,7 @@ def stress(site: Site, seconds: float) -> None:
 
 
 def start_stressed(servers: Servers, folder: Path, threads: int, hand_over: str) -> Site:
-    """Serve the application with so much patience that nobody is turned away."""
+    """Serve the application with a queue timeout so long that no request is refused."""
     return start(
         servers,
         folder,
@@ -167,10 +167,10 @@ def start_stressed(servers: Servers, folder: Path, threads: int, hand_over: str)
 @pytest.mark.parametrize("threads", [1, 2, 16])
 @pytest.mark.parametrize("hand_over", ["auto", "always", "never"])
 def test_stress(serve: Servers, tmp_path: Path, hand_over: str, threads: int) -> None:
-    """With one thread, few and many; with the loop handed over when needed, always, and never."""
+    """One, few or many threads, with the loop handed over when needed, always or never, must hold out."""
     stress(start_stressed(serve, tmp_path, threads, hand_over), SECONDS)
 
 
 def test_soon(serve: Servers, tmp_path: Path) -> None:
-    """Much of it shows within seconds."""
+    """Most faults show within seconds, so there is a short run, too."""
     stress(start_stressed(serve, tmp_path, 16, "auto"), SECONDS_SOON)

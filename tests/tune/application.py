@@ -1,4 +1,4 @@
-"""An application that waits for others, as most do, and one that cannot be loaded."""
+"""An application that waits, as most do, and that cannot be loaded if BROKEN is set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if os.environ.get("BROKEN"):
 
 
 def compute() -> None:
-    """Keep the interpreter for as long as it is given."""
+    """Compute for ever, and so keep the interpreter for as long as it is given."""
     while True:
         sum(range(1000))
 
@@ -43,7 +43,7 @@ def waits(_environ: WSGIEnvironment, start_response: StartResponse) -> list[byte
 
 
 def beside_a_thread(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    """Answer beside a thread that computes all the time, as one that is forgotten does."""
+    """Answer while another thread computes all the time, as a forgotten thread does."""
     if not FORGOTTEN.is_alive():
         FORGOTTEN.start()
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "12")])

@@ -14,7 +14,7 @@ PLENTY = Limits(cpus=4, memory_bytes=2**40, processes_max=1000, threads_max=64)
 
 
 def test_one_process() -> None:
-    """Threads help who waits, until the interpreter is always kept; who computes they do not help."""
+    """Threads help an application that waits, until the interpreter is busy, but none that computes."""
     assert 100 == pytest.approx(process_rate(COMPUTES, 1)) == pytest.approx(process_rate(COMPUTES, 16))
     assert 20 == pytest.approx(process_rate(WAITS, 1))
     assert 20 * 7.9 < process_rate(WAITS, 8) <= 160
@@ -30,7 +30,7 @@ def test_cpus_bound_everything() -> None:
 
 
 def test_who_computes_wants_processes() -> None:
-    """A process for each CPU comes first, with one thread."""
+    """For an application that computes, a process for each CPU must come first, with one thread."""
     tried = candidates(COMPUTES, PLENTY, 8)
 
     assert Choice(4, 1) == tried[0]
@@ -46,7 +46,7 @@ def test_who_waits_wants_threads() -> None:
 
 
 def test_limits() -> None:
-    """Nothing is tried that needs more memory, processes or threads than there may be."""
+    """No choice may be tried that needs more memory, processes or threads than allowed."""
     small = Limits(cpus=4, memory_bytes=90 * MIB, processes_max=1000, threads_max=64)
     single = Limits(cpus=4, memory_bytes=2**40, processes_max=2, threads_max=1)
 
@@ -56,7 +56,7 @@ def test_limits() -> None:
 
 
 def test_limits_allow_more() -> None:
-    """The most that is allowed is tried, also where it is more than is tried when nothing is said."""
+    """The most that is allowed must be tried, even if it is more than is tried by default."""
     limits = Limits(cpus=2, memory_bytes=2**40, processes_max=24, threads_max=96)
 
     assert Choice(24, 96) in candidates(Cost(1.0, 1e-4, 1e-4, 0, MIB), limits, 8)
@@ -71,14 +71,14 @@ def test_limits_allow_more() -> None:
     ],
 )
 def test_wider(choice: Choice, more: list[str]) -> None:
-    """A choice that has as much as there may be of something is known, with the option that allows more."""
+    """If a choice is at a limit, this must be known, with the option that allows more."""
     limits = Limits(cpus=4, memory_bytes=160 * MIB, processes_max=8, threads_max=64)
 
     assert more == wider(COMPUTES, limits, choice)
 
 
 def test_wider_than_said() -> None:
-    """A choice at a limit that was set names the option that allows more, but for a single thread."""
+    """A choice at a set limit must name the option that allows more, except for a single thread."""
     limits = Limits(cpus=4, memory_bytes=2**40, processes_max=2, threads_max=1)
 
     assert ["more processes (--processes-max)"] == wider(COMPUTES, limits, Choice(2, 1))
@@ -86,7 +86,7 @@ def test_wider_than_said() -> None:
 
 
 def test_written() -> None:
-    """A choice is told in the words of every server."""
+    """A choice must be told in the settings of every server."""
     written = Choice(2, 8).written("shop:application")
 
     assert "adyton serve shop:application --processes 2 --threads 8" == written["Adyton"]

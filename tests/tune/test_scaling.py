@@ -15,7 +15,7 @@ LOADS = (1, 2, 4, 8, 16, 32, 64, 128)
     "law", [Law(1000, 0.05, 0.0005), Law(200, 0.0, 0.0), Law(50, 0.3, 0.0), Law(900, 0.0, 0.001)]
 )
 def test_found_again(law: Law) -> None:
-    """The coefficients of exact rates are those that they were made of."""
+    """From exact rates, the coefficients that made them must be found again."""
     found = fit([(load, law.rate(load)) for load in LOADS])
 
     assert found is not None
@@ -35,7 +35,7 @@ def test_noise() -> None:
 
 
 def test_faster_than_linear() -> None:
-    """Rates that no such law has give the nearest that one may have: nothing is below zero."""
+    """For rates that no law gives, the nearest law must be found, with no coefficient below zero."""
     found = fit([(load, load**1.2) for load in LOADS])
 
     assert found is not None

@@ -1,4 +1,4 @@
-"""The search: who goes on, what cannot be told apart, and a whole run."""
+"""The search: which choices go on, which cannot be told apart, and a whole run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).with_name("application.py")
 TRIES = 8
-"""How often something is measured that a busy machine may spoil."""
+"""How often a test measures if a busy machine may spoil the measurement."""
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -48,14 +48,14 @@ def trial(processes: int, threads: int, *goodputs: float) -> Trials:
 
 
 def test_smaller_ones_go_on() -> None:
-    """The smaller of choices that one trial cannot tell apart go on, and worse ones do not."""
+    """Of choices that one trial cannot tell apart, the smaller ones must go on; worse ones must not."""
     trials = [trial(4, 1, 100), trial(2, 8, 97), trial(2, 4, 98), trial(1, 1, 60), trial(8, 8, 90)]
 
     assert [Choice(2, 4), Choice(2, 8), Choice(4, 1)] == [each.choice for each in better_half(trials)]
 
 
 def test_same() -> None:
-    """A choice within the noise of the best, in rounds that both were in, cannot be told from it."""
+    """A choice within the noise of the best, over rounds that both have, must count as equal."""
     best, near, far = trial(4, 1, 100, 100, 100), trial(2, 1, 99, 97, 101), trial(1, 1, 80)
 
     assert [best, near] == same([far, best, near], noise=0.03)
@@ -63,27 +63,27 @@ def test_same() -> None:
 
 
 def test_whole_ms() -> None:
-    """The goal is one of whole milliseconds."""
+    """The goal must be rounded up to whole milliseconds."""
     assert (0.05, 0.051, 0.001) == tuple(whole_ms(seconds) for seconds in (0.05, 0.0502, 0.0001))
 
 
 class Machine:
-    """A machine that is as the model says: each choice has its rate, and loads take no time."""
+    """A simulated machine: each choice has its rate, and loads take only simulated time."""
 
     def __init__(self, rates: dict[Choice, float]) -> None:
-        """Begin with nobody served."""
+        """Begin without a server."""
         self.rates = rates
         self.memory_bytes: dict[Choice, int] = {}
         self.late: dict[Choice, float] = {}
         """The part of the answers that comes too late."""
         self.served: list[Choice] = []
         self.loads: list[tuple[int, int]] = []
-        """Under which server, counted from 1, so many at once."""
+        """Loads: the number of the server, from 1, and the number of requests at once."""
         self.deadly: set[Choice] = set()
         """Choices whose workers die under a load."""
         self.now_s = 0.0
         self.start_s, self.run_s = 0.0, 0.0
-        """Time that a start takes, and a load besides its own time."""
+        """Time that a start takes, and time that a load takes beside its own length."""
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
         """Return a report as `adyton bench` writes it."""
@@ -123,7 +123,7 @@ class Machine:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
-    """A machine on which four processes of one thread serve most, and more threads nothing more."""
+    """A machine on which four processes of one thread serve most, and more threads add nothing."""
     rates = {
         Choice(processes, threads): min(processes, 4) * 100.0
         for processes in (1, 2, 4, 5, 8)
@@ -167,7 +167,7 @@ def task(**others: object) -> Task:
 
 
 def test_smallest_of_the_best(machine: Machine) -> None:
-    """The smallest of choices that serve the same wins, is confirmed, and is told in every form."""
+    """Of choices that serve equally much, the smallest must win, be confirmed, and be in every form."""
     told: list[str] = []
     found = Search(task(), told.append).run()
 
@@ -205,7 +205,7 @@ def test_late_answers_do_not_count(machine: Machine) -> None:
 
 
 def test_second_fits(machine: Machine) -> None:
-    """The winner is told beside the best of the others that fit, not beside one that cannot be had."""
+    """The winner must be compared with the best other choice that fits, not with one that does not."""
     machine.rates |= {Choice(8, 1): 700.0, Choice(5, 1): 600.0}
     machine.memory_bytes[Choice(8, 1)] = 2**40 + 1
     found = Search(task(), lambda _: None).run()
@@ -215,7 +215,7 @@ def test_second_fits(machine: Machine) -> None:
 
 
 def test_needs_too_much_memory(machine: Machine) -> None:
-    """A choice that turns out to need more memory than there may be does not win, however much it serves."""
+    """A choice that turns out to need too much memory must not win, however much it serves."""
     machine.rates[Choice(8, 1)] = 700.0
     machine.memory_bytes[Choice(8, 1)] = 2**40 + 1
     found = Search(task(), lambda _: None).run()
@@ -226,7 +226,7 @@ def test_needs_too_much_memory(machine: Machine) -> None:
 
 
 def test_nothing_fits(machine: Machine) -> None:
-    """A single process that needs too much memory is told."""
+    """If even a single process needs too much memory, this must be told."""
     limits = Limits(cpus=4, memory_bytes=2**20, processes_max=8, threads_max=1)
     machine.memory_bytes[Choice(1, 1)] = 2**24
     found = Search(task(limits=limits), lambda _: None).run()
@@ -238,7 +238,7 @@ def test_nothing_fits(machine: Machine) -> None:
 
 
 def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A winner that does not keep its goal in an open loop is said not to."""
+    """If the winner misses its goal in an open loop, this must be told."""
     honest = machine.bench
 
     def slow(url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -254,7 +254,7 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_lower_rates_are_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the winner is not confirmed, less is offered until it keeps its goal, and that is told."""
+    """If the winner is not confirmed, lower rates must be tried until one holds, and that be told."""
     honest = machine.bench
 
     def slow_above(url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def spoil(
 
 @pytest.mark.parametrize("gate", ["steady", "steal", "answers", "little", "listen-queue", "count"])
 def test_invalid_runs_are_no_figures(machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str) -> None:
-    """A choice whose runs are invalid again and again is out with the reason, however much it serves."""
+    """A choice whose runs are always invalid must drop out, with the reason, however much it serves."""
     machine.rates[Choice(8, 1)] = 700.0
     runs = []
 
@@ -358,7 +358,7 @@ def test_invalid_runs_are_no_figures(machine: Machine, monkeypatch: pytest.Monke
 
 
 def test_invalid_runs_are_repeated(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that a moment of the machine has spoilt is made again."""
+    """A run that the machine has spoilt for a moment must be repeated."""
     machine.rates[Choice(8, 1)] = 700.0
     runs = []
 
@@ -377,7 +377,7 @@ def test_invalid_runs_are_repeated(machine: Machine, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("gate", ["generator", "own-limits"])
 def test_load_at_its_limit(machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str) -> None:
-    """A choice serves at least as much as a load at its limit: it may be as good as the best."""
+    """If the load was at its limit, the rate is a lower bound, so the choice may equal the best."""
     machine.rates |= {Choice(8, 1): 700.0, Choice(5, 1): 600.0}
     spoil(machine, monkeypatch, gate, when=lambda _: machine.served[-1] == Choice(5, 1))
     found = Search(task(), lambda _: None).run()
@@ -389,7 +389,7 @@ def test_load_at_its_limit(machine: Machine, monkeypatch: pytest.MonkeyPatch, ga
 
 
 def test_others_beside_are_a_doubt(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database on this machine is foreign load in each run, and told, but no reason to find nothing."""
+    """Foreign load in each run, such as a database, must be told as a doubt, but not stop the search."""
     spoil(machine, monkeypatch, "foreign-load", when=lambda _: True)
     found = Search(task(), lambda _: None).run()
 
@@ -428,7 +428,7 @@ def test_every_file_is_written(
 
 
 def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An open loop whose figures must not be used confirms nothing; what its counts have in them is none."""
+    """An invalid open loop must confirm nothing, unless only wrong answers, which count anyway, spoil it."""
 
     def is_open(options: tuple[str, ...]) -> bool:
         return any(word.startswith("--rate") for word in options)
@@ -446,7 +446,7 @@ def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_never_more_threads(machine: Machine, threads: int) -> None:
-    """Nothing is served with more threads than there may be, from the first request on."""
+    """No server may have more threads than allowed, from the first request on."""
     limits = Limits(cpus=4, memory_bytes=2**40, processes_max=8, threads_max=threads)
     machine.rates = {Choice(count, each): 100.0 for count in (1, 2, 4, 5, 8) for each in (1, 2, 3, 4)}
     found = Search(task(limits=limits), lambda _: None).run()
@@ -458,7 +458,7 @@ def test_never_more_threads(machine: Machine, threads: int) -> None:
 
 
 def test_choice_whose_workers_die(machine: Machine) -> None:
-    """A choice whose workers die is out with the reason, the search goes on, and the last words are told."""
+    """If the workers of a choice die, it must drop out, with the reason and their last words."""
     machine.rates[Choice(8, 1)], machine.deadly = 700.0, {Choice(8, 1)}
     found = Search(task(), lambda _: None).run()
     [out] = [trial for trial in found.trials if trial.invalid]
@@ -469,7 +469,7 @@ def test_choice_whose_workers_die(machine: Machine) -> None:
 
 
 def test_server_that_has_ended(tmp_path: Path) -> None:
-    """A server that has ended is told, with its last words but for those that it always says."""
+    """If the server has ended, the message must have its last words, without the usual ones."""
     log = tmp_path / "log"
     log.write_text("ADY305 info: worker 1 serves\nout of luck\n")
     gone = Served("http://nowhere", tmp_path / "control.sock", log)
@@ -480,7 +480,7 @@ def test_server_that_has_ended(tmp_path: Path) -> None:
 
 
 def test_application_that_dies() -> None:
-    """An application that ends its process gives a sentence, its last words, and the status of a failure."""
+    """If the application ends its process, a sentence must say so, with its last words and status 1."""
     done = run(f"{APPLICATION}:dies", "--time", "20s")
 
     assert (1, "") == (done.returncode, done.stdout)
@@ -491,7 +491,7 @@ def test_application_that_dies() -> None:
 
 @pytest.mark.parametrize("slump", [9_900.0, 9_000.0, 1.0])
 def test_reason_is_of_the_table(slump: float) -> None:
-    """The sentence has the figures that the table and the decision have, whatever one round was."""
+    """The sentence must have the figures of the table and of the decision, whatever one round was."""
     first, second = trial(4, 64, 12_000, 12_500, 12_200, slump), trial(3, 64, 9_300, 9_385, 9_400, 9_250)
     for each in (first, second):
         each.p99s_s.append(0.05)
@@ -511,7 +511,7 @@ def test_reason_is_of_the_table(slump: float) -> None:
 def test_keeps_to_its_time(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, total_s: float, *, is_spoilt: bool
 ) -> None:
-    """The search is over in time, with all that starts and loads take, but for a last run made again."""
+    """The search must end in time, with all starts and loads, except for a repeated last run."""
     machine.start_s, machine.run_s = 0.5, 0.7
     runs = []
 
@@ -531,7 +531,7 @@ def test_keeps_to_its_time(
 
 
 def test_edge_is_told(machine: Machine) -> None:
-    """If the winner has as many processes as there may be, a doubt says which option allows more."""
+    """If the winner has as many processes as allowed, a doubt must say which option allows more."""
     machine.rates[Choice(8, 1)] = 700.0
     found = Search(task(), lambda _: None).run()
 
@@ -550,7 +550,7 @@ def test_whole_run() -> None:
             assert done.returncode == 1
             continue
         found = json.loads(done.stdout)
-        # On a machine that does much else, choices may differ by less than the rounds of one of them.
+        # On a busy machine, choices may differ by less than the rounds of one choice do.
         if found["threads"] == 4:
             break
 
@@ -570,7 +570,7 @@ HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 @pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])
 def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noqa: FBT001 - a row of a table
-    """Time that the application's thread takes from requests is seen, and none without a thread."""
+    """The time that a thread of the application takes from requests must be seen, and none without one."""
     costs: list[Cost] = []
 
     def is_right() -> bool:
@@ -581,16 +581,16 @@ def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noq
         costs.append(cost)
         return waits == (cost.interpreter_wait_s > cost.service_s / 10)
 
-    # How often the thread gets a CPU, and how long the load waits for one, is the machine's, and in the
-    # service time, too. Beside the thread most of that is for the interpreter, and without it nothing.
-    # A few tries, because a thread that was not let run for long in one moment moves the mean.
+    # The machine decides how often the thread gets a CPU, and how long the load waits for one; both are part
+    # of the service time. With the thread, most of that is a wait for the interpreter; without it, none is.
+    # There are a few tries, because a single long wait moves the mean.
     assert any(is_right() for _ in range(TRIES)), costs
     assert all(cost.interpreter_wait_s <= cost.service_s for cost in costs)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_end_from_outside(number: signal.Signals) -> None:
-    """When the search is ended, the server and the load that it has started end, too."""
+    """A signal that ends the search must also end the server and the load that it has started."""
     # Whoever starts the tests may ignore SIGHUP.
     command = ["env", "--default-signal", sys.executable, "-m", "adyton", "tune", f"{APPLICATION}:waits"]
     with subprocess.Popen(command, start_new_session=True) as tuning:
@@ -613,7 +613,7 @@ def test_end_from_outside(number: signal.Signals) -> None:
 
 
 def test_nothing_is_started_unknown() -> None:
-    """An interruption while something is started comes when it is known, so that it can be ended."""
+    """An interruption during a start must come only when the started program is known, and can be ended."""
     started = []
     # A program that a shell starts in the background ignores interruptions.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -647,7 +647,7 @@ def test_size(text: str, size_bytes: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "0.1", "1.G", "-1", "1.5T", ""])
 def test_no_size(text: str) -> None:
-    """A text that is no size is said to be none."""
+    """A text that is no size must be refused."""
     with pytest.raises(argparse.ArgumentTypeError, match="is no size"):
         size(text)
 
@@ -671,7 +671,7 @@ def test_settings_of_its_own(setting: str, why: str, capsys: pytest.CaptureFixtu
 
 
 def test_wrong_words() -> None:
-    """A task that cannot be done is told, with the status that programs know it by."""
+    """A task that cannot be done must be refused, with a message and the right exit status."""
     broken = run(f"{APPLICATION}:waits", "--time", "10s", "--", "--env", "BROKEN=1")
     nothing, short = run(), run("x:y", "--time", "1s")
 

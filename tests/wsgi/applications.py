@@ -21,7 +21,7 @@ PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 HOLD_S_MAX = 60.0
 """Time that is longer than a client waits."""
 DATA = bytes(range(256)) * 4096
-"""1 MiB in which every place is told from its neighbours."""
+"""1 MiB in which neighbouring bytes differ."""
 
 good: dict[str, WSGIApplication] = {}
 broken: dict[str, WSGIApplication] = {}
@@ -57,7 +57,7 @@ def validated(environ: WSGIEnvironment, start_response: StartResponse) -> Iterab
 
 
 def not_found(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer for paths that are none of ours."""
+    """Answer for paths that no application has."""
     start_response("404 Not Found", [PLAIN])
     return [environ["PATH_INFO"].encode("latin-1")]
 
@@ -118,7 +118,7 @@ def tell_noted(environ: WSGIEnvironment, start_response: StartResponse) -> Itera
 
 @add(good, "environ")
 def tell_environ(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Tell the environ, with the types of what is no text."""
+    """Tell the environ; of values that JSON cannot hold, tell the type."""
     told = {
         name: value if isinstance(value, str | bool | int | tuple) else f"<{type(value).__name__}>"
         for name, value in environ.items()
@@ -167,7 +167,7 @@ def _text(result: bytes | list[bytes]) -> str | list[str]:
 
 @add(good, "echo")
 def echo(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Send the body back as it is, read in pieces of a size of their own."""
+    """Send the body back as it is; it is read in pieces of an odd size."""
     pieces = []
     while piece := environ["wsgi.input"].read(7777):
         pieces.append(piece)
@@ -239,7 +239,7 @@ def answer_empty(environ: WSGIEnvironment, start_response: StartResponse) -> Ite
 
 @add(good, "generator")
 def answer_generator(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Start only when the first item is asked for."""
+    """Call start_response only when the first item is asked for."""
     del environ
     start_response("200 OK", [PLAIN])
     yield b"one "
@@ -249,7 +249,7 @@ def answer_generator(environ: WSGIEnvironment, start_response: StartResponse) ->
 
 @add(good, "empty-first")
 def empty_first(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Give empty items before the first with data."""
+    """Give empty items before the first item with data."""
     del environ
     start_response("200 OK", [PLAIN])
     return Closing("empty-first", [b"", b"", b"late"])
@@ -271,7 +271,7 @@ def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Ite
 
 @add(good, "pour")
 def answer_pour(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Pour so many MiB, piece by piece, and note how far it came."""
+    """Stream so many MiB, piece by piece, and note each piece that is asked for."""
     count = int(environ["QUERY_STRING"])
     start_response("200 OK", [("Content-Type", "application/octet-stream")])
 
@@ -366,7 +366,7 @@ def answer_closing(environ: WSGIEnvironment, start_response: StartResponse) -> I
 
 @add(good, "file")
 def answer_file(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Send DATA from a real file, from an offset, perhaps with a length of its own."""
+    """Send DATA from a real file, from an offset, perhaps with a Content-Length from the query."""
     offset, _, length = environ["QUERY_STRING"].partition(",")
     stream = NotingFile("file")
     stream.seek(int(offset))
@@ -390,7 +390,7 @@ def answer_memory(environ: WSGIEnvironment, start_response: StartResponse) -> It
 
 @add(good, "seekable")
 def tell_seekable(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Say which file-like objects can be sought behind the wrapper."""
+    """Tell for which file-like objects the wrapper is seekable."""
 
     class Bare:
         read = None
@@ -399,7 +399,7 @@ def tell_seekable(environ: WSGIEnvironment, start_response: StartResponse) -> It
         seek = None
 
     class Stream(io.RawIOBase):
-        """`io` has `seek` everywhere, and `seekable` says whether it works."""
+        """A stream of `io`, which always has `seek`; `seekable` says whether that works."""
 
     stand: list[Any] = [io.BytesIO(), Seeking(), Stream(), Bare()]
     return say(start_response, [str(environ["wsgi.file_wrapper"](each).seekable()) for each in stand])
@@ -409,7 +409,7 @@ class NotingFile(io.FileIO):
     """A file with DATA in it that notes its close."""
 
     def __init__(self, name: str) -> None:
-        """Make the file, which has no name."""
+        """Make the file, which loses its name at once."""
         with tempfile.NamedTemporaryFile() as file:
             Path(file.name).write_bytes(DATA)
             super().__init__(file.name)
@@ -455,7 +455,7 @@ def answer_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> It
 
 @add(good, "write-slowly")
 def write_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Write an item, wait until the file of the query exists, write another one, with `write`."""
+    """Write an item with `write`, wait until the query's file exists, and write another item."""
     flag = Path(environ["QUERY_STRING"])
     write = start_response("200 OK", [PLAIN])
     write(b"first")
@@ -527,14 +527,14 @@ def raises_in_close(environ: WSGIEnvironment, start_response: StartResponse) -> 
 
 @add(broken, "exits")
 def exits(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Leave the program, or so it thinks."""
+    """Try to leave the program."""
     del environ, start_response
     sys.exit("exit-in-request")
 
 
 @add(broken, "interrupts")
 def interrupts(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Raise what only a terminal should."""
+    """Raise KeyboardInterrupt."""
     del environ, start_response
     raise KeyboardInterrupt("interrupt-in-request")
 
@@ -652,7 +652,7 @@ def _wrong_calls(call: Any) -> dict[str, Callable[[], object]]:
 
 @add(broken, "start-twice")
 def start_twice(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Call start_response again before output, without exc_info: never, after an error, or in a generator."""
+    """Call start_response twice before output, without exc_info: at once, after an error, in a generator."""
     start_response("200 OK", [PLAIN, ("X-First", "yes")])
     if environ["QUERY_STRING"] == "replaced":
         try:
@@ -712,7 +712,7 @@ def start_after_data(environ: WSGIEnvironment, start_response: StartResponse) ->
 
 @add(broken, "reraises")
 def reraises(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Call start_response after data with exc_info, which raises that again."""
+    """Call start_response after data with exc_info, which raises the exception again."""
     del environ
     start_response("200 OK", [PLAIN])
     yield b"data"
@@ -728,7 +728,7 @@ def reraises(environ: WSGIEnvironment, start_response: StartResponse) -> Iterabl
 
 @add(broken, "start-after-request")
 def start_after_request(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Keep start_response and write; `?use` tells what they say later."""
+    """Keep start_response, write and the input; `?use` tells which exceptions they raise later."""
     if environ["QUERY_STRING"] == "use":
         call, write, stream = kept
         told = []
@@ -807,7 +807,7 @@ def hop_by_hop(environ: WSGIEnvironment, start_response: StartResponse) -> Itera
 
 @add(broken, "body-with-204")
 def body_with_204(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Send a body where none may be."""
+    """Send a body with a status that allows none."""
     start_response(environ["QUERY_STRING"] + " Status", [PLAIN, ("Content-Length", "5")])
     return Closing("body-with-204", [b"hello"])
 

@@ -1,4 +1,4 @@
-"""File objects of many kinds behind `wsgi.file_wrapper`: only some are what their descriptor is."""
+"""File objects of many kinds behind `wsgi.file_wrapper`: only some read what their descriptor has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 DATA = random.Random(1).randbytes(100_000)
-"""Random bytes: compressed they are longer, so that a Content-Length does not tell the two apart."""
+"""Random bytes: they grow if compressed, so a Content-Length does not show which form was sent."""
 LOWER, UPPER = b"abc" * 30_000, b"ABC" * 30_000
 FAR = 4 << 30
 """Offset of some bytes in a large file."""
@@ -26,14 +26,14 @@ MADE_UP = [path for path in ("/proc/filesystems", "/sys/devices/system/cpu/possi
 
 
 def named(data: bytes) -> str:
-    """Return the name of a new file; the folder is the test's."""
+    """Return the name of a new file in the folder of the test."""
     with tempfile.NamedTemporaryFile(delete=False, dir=".") as file:
         file.write(data)
     return file.name
 
 
 class Proxy:
-    """Gives everything of a file but what it reads, which is in capitals."""
+    """Stands in for a file in everything except `read`, which returns capitals."""
 
     def __init__(self, file: IO[bytes]) -> None:
         """Stand in for `file`."""
@@ -44,7 +44,7 @@ class Proxy:
         return self._file.read(size).upper()
 
     def __getattr__(self, name: str) -> Any:
-        """Give the rest."""
+        """Return any other attribute of the file."""
         return getattr(self._file, name)
 
 
@@ -77,7 +77,7 @@ class Capitals(io.FileIO):
 
 
 class Displaced(io.FileIO):
-    """A file that says that it stands elsewhere."""
+    """A file whose `tell` returns a wrong position."""
 
     def tell(self) -> int:
         """Return a wrong position."""
@@ -85,7 +85,7 @@ class Displaced(io.FileIO):
 
 
 def patched() -> IO[bytes]:
-    """Open a file, one of whose methods was replaced."""
+    """Open a file whose method `read` is replaced."""
     file: Any = open(named(LOWER), "rb")  # noqa: PTH123, SIM115
     read = file.read
     file.read = lambda size: read(size).upper()
@@ -119,7 +119,7 @@ def pipe() -> IO[bytes]:
 
 
 def archived(module: Any) -> Callable[[], IO[bytes]]:
-    """Return what opens a compressed file."""
+    """Return a function that opens a compressed file."""
 
     def opened() -> IO[bytes]:
         return module.open(named(module.compress(DATA)), "rb")  # type: ignore[no-any-return]
@@ -177,7 +177,7 @@ WRONG: dict[str, Callable[[], Any]] = {
 
 
 def part(wrapper: Any, where: str) -> Iterable[bytes]:
-    """Send what stands far behind in a large file, as Werkzeug does, which asks the wrapper."""
+    """Send a part far behind in a large file; like Werkzeug, seek through the wrapper."""
     with open("large", "wb") as file:  # noqa: PTH123
         file.seek(FAR)
         file.write(b"far behind")

@@ -108,7 +108,7 @@ def test_large_stream(site: Server) -> None:
     ],
 )
 def test_head(site: Server, target: str) -> None:
-    """HEAD has the status and fields of GET, apart from those that only a body shows."""
+    """HEAD must have the status and fields of GET, except fields that depend on the body."""
     with site.connect(lint_answers=target != "/fields") as connection:
         got = connection.get(target)
         head = connection.get(target, method="HEAD")
@@ -176,7 +176,7 @@ def test_status(site: Server, status: str, expected: tuple[int, str]) -> None:
 
 
 def test_status_without_reason(plain: Server) -> None:
-    """A bare number is enough."""
+    """A status without a reason phrase must be accepted."""
     response = plain.fetch("/status?202")
 
     assert 202 == response.status
@@ -197,7 +197,7 @@ def test_fields(site: Server) -> None:
 
 
 def test_white_space_in_values(plain: Server) -> None:
-    """White space inside a value stays; around it, it is no part of it (RFC 9110 5.5)."""
+    """White space inside a value must stay; around a value it is removed (RFC 9110 5.5)."""
     response = plain.fetch("/spaces")
 
     assert "a\tb" == response["X-Tab"]
@@ -213,7 +213,7 @@ def test_own_date_and_server(site: Server) -> None:
 
 
 def test_hop_by_hop_is_dropped(plain: Server) -> None:
-    """The connection belongs to the server: such fields are dropped, with a line in the log."""
+    """Fields about the connection, which belongs to the server, must be dropped, and logged."""
     mark = plain.mark()
     with plain.connect() as connection:
         response = connection.get("/hop-by-hop")
@@ -237,7 +237,7 @@ def test_informational_is_no_answer(plain: Server, status: str) -> None:
 
 
 def test_length_too_small(plain: Server) -> None:
-    """More than the Content-Length is cut off at it, so that the connection stays in step."""
+    """A body longer than its Content-Length must be cut there, so that the connection stays usable."""
     for how in ("one", "several"):
         with plain.connect() as connection:
             connection.send(request(f"/too-much?{how}") + request("/"))
@@ -250,7 +250,7 @@ def test_length_too_small(plain: Server) -> None:
 
 
 def test_length_too_large(plain: Server) -> None:
-    """Less than the Content-Length ends the connection, so that the client knows."""
+    """A body shorter than its Content-Length must end the connection, so that the client notices."""
     with plain.connect() as connection:
         connection.send(request("/too-little") + request("/"))
         response = connection.receive()

@@ -80,7 +80,7 @@ def test_proxies_are_not_believed(plain: Server) -> None:
 
 
 def test_no_more_than_that(plain: Server) -> None:
-    """Nothing of the process's environment is in it, nor what was not sent."""
+    """The environ must have nothing of the process's environment, and no field that was not sent."""
     told = environ(plain)
     absent = {"CONTENT_TYPE", "CONTENT_LENGTH", "HTTPS", "PATH", "HOME", "AUTH_TYPE", "REMOTE_USER"}
 
@@ -98,7 +98,7 @@ def test_types_are_exact(plain: Server) -> None:
 
 
 def test_content_fields(site: Server) -> None:
-    """Type and length of the body have names of their own, and only these."""
+    """Type and length of the body must have their own keys, and no `HTTP_` keys."""
     told = environ(site, method="POST", fields=[("Content-Type", "a/b; c=d")], body=b"12345")
 
     assert "a/b; c=d" == told["CONTENT_TYPE"]
@@ -108,7 +108,7 @@ def test_content_fields(site: Server) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"x", b"x" * 100_000])
 def test_chunked_body_has_a_length(site: Server, data: bytes) -> None:
-    """A body that came in chunks is whole when the application is called: it has a length, and no chunks."""
+    """A body in chunks is whole when the application is called: it must have a CONTENT_LENGTH."""
     body = chunked(*filter(None, [data[:1], data[1:]]))
     told = environ(site, method="POST", fields=[("Transfer-Encoding", "chunked")], body=body)
 
@@ -159,7 +159,7 @@ def test_header_names(site: Server) -> None:
 
 
 def test_many_unknown_names(plain: Server) -> None:
-    """Names that no table knows are right as well, however many there have been."""
+    """Names that the server does not know must be right, too, however many there have been."""
     for start in range(0, 4000, 80):
         fields = [(f"X-Name-{number}", str(number)) for number in range(start, start + 80)]
         told = environ(plain, fields=fields)
@@ -170,7 +170,7 @@ def test_many_unknown_names(plain: Server) -> None:
 
 
 def test_names_are_not_confused(plain: Server) -> None:
-    """A name is taken as it is, not as one that hashes alike or begins alike."""
+    """A name must not be confused with another name that hashes alike or begins alike."""
     fields = [("Accep", "1"), ("Acceptt", "2"), ("Hos", "3"), ("Hostt", "4"), ("Cookies", "5")]
     told = environ(plain, fields=fields)
 
@@ -247,7 +247,7 @@ def test_broken_escape(plain: Server, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/environ/%00", "/%00", "/environ/a%00b"])
 def test_nul_in_path(plain: Server, path: str) -> None:
-    """An encoded NUL is refused, or reaches the application as it is: it cuts nothing."""
+    """An encoded NUL must be refused, or reach the application as it is: it must not cut the path."""
     response = plain.fetch(path)
 
     assert response.status in {200, 400, 404}
@@ -341,7 +341,7 @@ def application(environ, start_response):
 
 
 def test_one_request_after_the_other(serve: Servers, tmp_path: Path) -> None:
-    """Each request over a connection finds its client, its own fields, and nothing of the ones before."""
+    """Each request of a connection must have its client and fields, and nothing of earlier requests."""
     target = tmp_path / "tampers.py"
     target.write_text(TAMPERS, encoding="utf-8")
     server = serve(target, "--threads=1")

@@ -52,7 +52,7 @@ def test_exit_is_no_exit(plain: Server, target: str, said: str) -> None:
 
 
 def test_exception_midway_chunked(plain: Server) -> None:
-    """The last chunk is missing and the connection ends: the client knows it is cut."""
+    """A cut answer must lack its last chunk and end the connection, so that the client notices."""
     with plain.connect() as connection:
         connection.send(request("/raises-midway") + request("/"))
         response = connection.receive()
@@ -66,7 +66,7 @@ def test_exception_midway_chunked(plain: Server) -> None:
 
 
 def test_exception_midway_with_length(plain: Server) -> None:
-    """With a Content-Length the connection ends before it is reached."""
+    """If there is a Content-Length, the connection must end before so many bytes are sent."""
     with plain.connect() as connection:
         response = connection.get("/raises-midway?100")
 
@@ -75,7 +75,7 @@ def test_exception_midway_with_length(plain: Server) -> None:
 
 
 def test_exception_midway_on_1_0(plain: Server) -> None:
-    """On HTTP/1.0 the end of the connection is all there is."""
+    """On HTTP/1.0 a cut answer ends with the connection, as a whole one does."""
     with plain.connect() as connection:
         connection.send(request("/raises-midway", version="1.0"))
         response = connection.receive()
@@ -141,7 +141,7 @@ def test_wsgi_errors(site: Server) -> None:
 
 
 def test_validator_is_content(validated: Server) -> None:
-    """The validator works: it finds fault with an application that has one."""
+    """The validator must find no fault with a right application."""
     assert b"hello, world" == validated.fetch("/").body
     assert "AssertionError" not in validated.log()
 

@@ -1,4 +1,4 @@
-"""`wsgi.file_wrapper`: real files by the kernel, others piece by piece, the same bytes."""
+"""`wsgi.file_wrapper`: the kernel sends real files, others go piece by piece, with the same bytes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SIZE = len(DATA)
 @pytest.mark.parametrize("offset", [0, 1, 1000, SIZE - 1, SIZE])
 @pytest.mark.parametrize("kind", ["file", "memory"])
 def test_offset(site: Server, kind: str, offset: int) -> None:
-    """Sending starts where the file stands."""
+    """Sending must start at the file's current position."""
     with site.connect() as connection:
         assert DATA[offset:] == connection.get(f"/{kind}?{offset}").body
         assert b"hello, world" == connection.get("/").body
 
 
 def test_length_is_known(plain: Server) -> None:
-    """For a real file the length is that of the rest."""
+    """For a real file, the Content-Length must be the length of the rest of the file."""
     assert str(SIZE - 10) == plain.fetch("/file?10")["Content-Length"]
 
 
 @pytest.mark.parametrize(("offset", "length"), [(0, SIZE), (0, 10), (100, 1000), (SIZE - 10, 10)])
 def test_own_length(site: Server, offset: int, length: int) -> None:
-    """A Content-Length up to the rest of the file is kept to."""
+    """A Content-Length of at most the rest of the file must be obeyed."""
     with site.connect() as connection:
         response = connection.get(f"/file?{offset},{length}")
 
@@ -81,7 +81,7 @@ def test_on_1_0(plain: Server) -> None:
 
 
 def test_pipelined(plain: Server) -> None:
-    """Files keep their place among other answers."""
+    """Answers with files must keep their place among other pipelined answers."""
     with plain.connect() as connection:
         connection.send(b"".join(request(f"/file?{offset}") + request("/") for offset in range(5)))
         for offset in range(5):
@@ -137,12 +137,12 @@ def test_what_read_refuses(odd: Server, kind: str) -> None:
 
 
 def test_a_part_far_behind(odd: Server) -> None:
-    """An application that sends a part of a file has the wrapper seek it, and nothing before it is read."""
+    """If an application seeks in the wrapper to send a part, nothing before the part may be read."""
     assert b"behind" == odd.fetch("/part?rest").body
     assert "6" == odd.fetch("/part?rest")["Content-Length"]
     assert b"behind" == odd.fetch("/part?first").body
 
 
 def test_what_can_be_sought(plain: Server) -> None:
-    """The wrapper can be sought if its file can be, and says so."""
+    """The wrapper must be seekable if its file is."""
     assert ["True", "True", "False", "False"] == plain.fetch("/seekable").json()

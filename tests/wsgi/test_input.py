@@ -48,7 +48,7 @@ ONLY_PLAIN = ["read", "read&read", "read=3&read&read", "readline&read", "iterate
 
 
 def expected(body: bytes, steps: str) -> list[Any]:
-    """Return what a file in memory says to the same steps; it is the slow twin."""
+    """Return the results of the same steps on a file in memory, which is the slow twin."""
     stream = io.BytesIO(body)
     told: list[Any] = []
     for step in steps.split("&"):
@@ -65,7 +65,7 @@ def expected(body: bytes, steps: str) -> list[Any]:
 
 
 def post(server: Server, steps: str, body: bytes, framing: str) -> Any:
-    """Send a body in this framing and return what the steps said."""
+    """Send a body in this framing and return the results of the steps."""
     fields = []
     sent: bytes | None = body
     if framing == "chunked":
@@ -78,7 +78,7 @@ def post(server: Server, steps: str, body: bytes, framing: str) -> Any:
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 @pytest.mark.parametrize("steps", STEPS)
 def test_steps(site: Server, steps: str, framing: str) -> None:
-    """Each way to read says what a file would say."""
+    """Each way to read must return what a file would return."""
     assert expected(LINES, steps) == post(site, steps, LINES, framing)
 
 
@@ -98,7 +98,7 @@ def test_small_bodies(site: Server, body: bytes, framing: str) -> None:
 
 
 def test_random_steps(plain: Server) -> None:
-    """Any mixture of reads says what a file would say."""
+    """Any mixture of reads must return what a file would return."""
     chance = random.Random(2026)
     names = ["read", "readline", "readlines"]
     for _ in range(150):
@@ -130,7 +130,7 @@ def test_no_body(plain: Server, method: str) -> None:
     [0, 1, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, MIB],
 )
 def test_sizes(site: Server, size: int, framing: str) -> None:
-    """Bodies around each border come whole."""
+    """Bodies of sizes around each limit must come whole."""
     body = random.Random(size).randbytes(size)
     fields = []
     sent = body
@@ -144,7 +144,7 @@ def test_sizes(site: Server, size: int, framing: str) -> None:
 
 @pytest.mark.parametrize("memory", ["0", "1m", "128m"])
 def test_large_body(serve: Servers, applications: Path, memory: str) -> None:
-    """20 MiB come whole: through a file, through one after a megabyte, and through memory."""
+    """20 MiB must come whole: through a file, through a file after the first MiB, and through memory."""
     server = serve(applications, "--body-memory-max", memory)
     body = random.Random(20).randbytes(20 * MIB)
     with server.connect() as connection:
@@ -178,7 +178,7 @@ def test_many_large_bodies(serve: Servers, applications: Path, memory: str) -> N
 
 
 def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Path, tmp_path: Path) -> None:
-    """Beyond the limit a body goes to a temporary file that has no name, even meanwhile."""
+    """Beyond the memory limit, a body must go to a temporary file that never shows a name."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     server = serve(applications, "--body-memory-max", "0", "--temp-dir", str(folder))
@@ -199,7 +199,7 @@ def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Pa
 
 
 def test_small_chunks_are_gathered(serve: Servers, applications: Path) -> None:
-    """Chunks of a byte, beyond the limit of memory, are written in larger pieces than that."""
+    """Chunks of one byte, beyond the memory limit, must be written to the file in larger pieces."""
     server = serve(applications, "--body-memory-max", "0")
     server.fetch("/")
     body = random.Random(3).randbytes(50_000)

@@ -20,7 +20,7 @@ AT_SEND = {name for name in WRONG if name.startswith("length-")}
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_call(plain: Server, name: str) -> None:
-    """A wrong argument is an exception in the application, or a 500: it never gets out."""
+    """A wrong argument must raise an exception in the application, or give a 500; it is never sent."""
     with plain.connect() as connection:
         response = connection.get(f"/start?{name}")
 
@@ -72,7 +72,7 @@ def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
     ("query", "status", "first"), [("", 200, "yes"), ("generator", 200, "yes"), ("replaced", 202, "no")]
 )
 def test_second_call_before_output(plain: Server, query: str, status: int, first: str) -> None:
-    """Without exc_info a second call is an error, also after one with it; what was said before is sent."""
+    """A second call without exc_info must be an error, even after one with it; earlier arguments count."""
     response = plain.fetch(f"/start-twice?{query}")
 
     assert (status, first, b"once") == (response.status, response["X-First"], response.body)
@@ -82,7 +82,7 @@ def test_second_call_before_output(plain: Server, query: str, status: int, first
 
 
 def test_write_in_another_thread(plain: Server) -> None:
-    """Only the thread that was called may write, and whoever else does is told so."""
+    """Only the thread that the server has called may use `write`; another thread gets an exception."""
     assert b"one two three" == plain.fetch("/write-in-thread").body
     told = plain.fetch("/noted").json()
 

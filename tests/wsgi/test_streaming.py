@@ -1,4 +1,4 @@
-"""Streams are prompt: an item goes out when the application makes the next one wait."""
+"""Streams must be prompt: an item is sent while the application delays the next one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("target", ["/slowly", "/write-slowly"])
 @pytest.mark.parametrize("version", ["1.1", "1.0"])
 def test_prompt(site: Server, tmp_path: Path, target: str, version: str) -> None:
-    """The client has the first item before the second one exists: it makes the second happen."""
+    """The client must get the first item before the second exists; only then is the second released."""
     flag = tmp_path / "flag"
     with site.connect() as connection:
         connection.send(request(f"{target}?{flag}", version=version))

@@ -14,10 +14,11 @@ use crate::run::{Known, Stop};
 /// Length of the closed loop that tells where to search, in milliseconds.
 const LOOK_MS: u64 = 2_000;
 
-/// Ratio of the rate that does not hold to the one that does, at which the search ends.
+/// The search ends when the rate that does not hold is less than this many times the rate that holds.
 const CLOSE: f64 = 1.05;
 
-/// Rates that are tried at most: a dozen that halve, down to one in some thousands, and those that close in.
+/// Rates that are tried at most: a dozen halvings, down to one part in some thousands, and the rates that then close
+/// in.
 const RATES_MAX: usize = 16;
 
 /// The lowest rate that is tried, in requests a second.
@@ -26,13 +27,13 @@ const RATE_MIN: f64 = 1.0;
 /// Tries to confirm the rate that was found: it must hold once more, and a little less is tried when it does not.
 const CONFIRMATIONS_MAX: usize = 4;
 
-/// Gates that speak of the server, and so of the rate; the other gates speak of this program and the machine.
+/// Gates that judge the server, and thereby the rate; the other gates judge this program and the machine.
 const SERVERS_GATES: [&str; 5] = ["answers", "hits", "late", "listen-queue", "steady"];
 
-/// Gates that say that a rate may have failed for want of something other than the server.
+/// Gates whose failure means that a rate may have failed for a reason that is not the server.
 const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];
 
-/// Tries of a rate that may have failed for such a reason.
+/// How often a rate is tried that may have failed for a reason that is not the server.
 const TRIES: usize = 2;
 
 /// One rate that was tried, or the closed loop that said where to search.
@@ -73,17 +74,18 @@ pub struct Found {
     pub steps: Vec<Step>,
     /// The highest rate that held, and held once more; `None` when no rate did.
     pub rate: Option<f64>,
-    /// Gates of [`Report::invalid`](crate::Report) for which the figure must not be used: those that failed when it
-    /// held, and those for which a higher rate may have failed although the server could do it.
+    /// Gates of [`Report::invalid`](crate::Report) whose failure forbids to use the figure: gates that failed while
+    /// this rate held, and gates because of which a higher rate may have failed although the server could do it.
     pub invalid: Vec<&'static str>,
     /// The gates in `invalid` with their reasons: what was seen when each of them failed first.
     pub reasons: Vec<Reason>,
-    /// Gates of both kinds that are accepted: the server does the rate at least, and may do more when undisturbed.
+    /// Gates that failed in one of these two ways and are accepted: the server does at least this rate, and may do more
+    /// when undisturbed.
     pub disturbed: Vec<Reason>,
 }
 
 impl Found {
-    /// Notes the gates of the last step that are of these kinds.
+    /// Notes the gates of the last step for which `kinds` returns true.
     fn note(&mut self, kinds: impl Fn(&&str) -> bool) {
         let Some(step) = self.steps.last() else { return };
         for reason in step.reasons.iter().filter(|reason| kinds(&reason.gate)) {
@@ -149,7 +151,7 @@ pub fn find_rate(
     Ok(search.found)
 }
 
-/// Returns the plan as an open loop; it keeps the plan's arrivals, if the plan is one, too.
+/// Returns the plan as an open loop at `rate`. A plan that is an open loop already keeps its arrivals.
 fn at_rate(plan: &Plan, rate: f64) -> Plan {
     let arrivals = match plan.load {
         Load::Open { arrivals, .. } => arrivals,
@@ -171,8 +173,9 @@ struct Search<'a> {
 impl Search<'_> {
     /// Tries rates until one that holds and one that does not are close together.
     fn close_in(&mut self) -> Result<(), Failure> {
-        // The closed loop's rate may be out of reach, or not the highest: it had only so many connections. Wrong
-        // answers count in it, too: a server that refuses this rate may be good at a lower one.
+        // The closed loop's rate may be out of reach for an open loop, or it may not be the highest, because the closed
+        // loop had only so many connections. The rate includes wrong answers: a server that refuses requests at this
+        // rate may hold a lower one.
         let reached = self.found.closed_loop.rate;
         let (mut low, mut high) = (0.0, reached * 2.0);
         let mut rate = reached / 2.0;
@@ -194,7 +197,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries the rate that was found once more, and a little less where it does not hold.
+    /// Tries the rate that was found once more, and a slightly lower rate if it does not hold.
     fn confirm(&mut self) -> Result<(), Failure> {
         for _ in 0..CONFIRMATIONS_MAX {
             let Some(rate) = self.found.rate else { return Ok(()) };
@@ -208,8 +211,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries one rate, and again if the failure may not be the server's. If the second try fails likewise, the search
-    /// goes on, and its result is invalid: the rate is the limit of something else.
+    /// Tries one rate, and tries it again if the server may not be the reason of the failure. If the second try fails
+    /// likewise, the search goes on, but its result is invalid: something other than the server may have set the limit.
     fn attempts(&mut self, rate: f64) -> Result<bool, Failure> {
         for _ in 0..TRIES {
             if self.attempt(rate)? {
@@ -254,7 +257,7 @@ impl Step {
         }
     }
 
-    /// Whether the rate may have failed for want of something other than the server.
+    /// Whether the rate may have failed for a reason that is not the server.
     fn may_be_others(&self) -> bool {
         !self.disturbed.is_empty() || self.gates.iter().any(|gate| OTHERS_GATES.contains(gate))
     }

@@ -1,9 +1,9 @@
 //! A load generator that checks every answer, and says when its own figures mean nothing.
 //!
-//! A [`Plan`] says what is asked, how often, and what is right. [`run()`] asks once to learn what a right answer is, then
-//! drives one [event loop per thread](generator), watches the [server's processes](machine::server_side) and the
-//! [machine] meanwhile, and puts it all into a [`Report`], which carries the [reasons](report::verdict) why
-//! its figures must not be used, if there are any.
+//! A [`Plan`] says what is asked, how often, and what is right. [`run()`] asks once to learn what a right answer is,
+//! then drives one [event loop per thread](generator), watches the [server's processes](machine::server_side) and the
+//! [machine] meanwhile, and returns a [`Report`]. If the report's figures must not be used, the report carries the
+//! [reasons](report::verdict).
 //!
 //! [`tally`](counting::tally) is the one place that settles what is counted: each request that was sent ends in exactly
 //! one of its counts.

@@ -6,7 +6,7 @@ use crate::target::url::Url;
 
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// Bytes of a body in each of its chunks but the last, if it is sent in chunks.
+/// Bytes in each chunk of a body, except the last chunk, if the body is sent in chunks.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// Everything that a run needs to know.
@@ -18,11 +18,11 @@ pub struct Plan {
     pub method: String,
     /// Fields of every request. Host, Content-Length and Connection are added unless they are among these.
     pub headers: Vec<(String, String)>,
-    /// Names of fields that are left out, of those that a request would have by itself.
+    /// Names of default fields, such as User-Agent, that are left out.
     pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
-    /// Requests in the place of the URL, drawn by weight; if empty, the URL is asked for.
+    /// Requests that replace the one to `url`, drawn by weight; if the list is empty, all requests are to `url`.
     pub url_list: Vec<WeightedRequest>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
@@ -34,21 +34,22 @@ pub struct Plan {
     pub pipeline: u32,
     /// When requests are sent.
     pub load: Load,
-    /// Seed of random times and draws; the same seed gives the same ones.
+    /// Seed of random times and draws; the same seed gives the same times and draws.
     pub seed: u64,
     /// Clients beside the load that are slow.
     pub slow: Slow,
     /// When the measurement ends.
     pub until: Until,
-    /// Time before the measurement begins, in milliseconds: an answer that comes then counts nowhere.
+    /// Time before the measurement begins, in milliseconds: an answer that comes in this time does not count.
     pub warm_up_ms: u64,
-    /// Time after which an answer is given up, with its connection; in milliseconds.
+    /// Time after which an answer and its connection are given up, in milliseconds.
     pub timeout_ms: u64,
-    /// Time after which right answers are told apart as late; in milliseconds.
+    /// Time after which a right answer counts as late, in milliseconds.
     pub deadline_ms: Option<u64>,
-    /// Whether the application counts its requests, and is asked how many there were.
+    /// Whether the application counts its requests, so that it is asked how many it has seen.
     pub count_hits: bool,
-    /// Gates of the machine that mark the figures when they fail, and do not take their place.
+    /// Gates of the machine that the user accepts: if one fails, the figures are marked as disturbed instead of being
+    /// invalid.
     pub accepted: Vec<&'static str>,
     /// Which statuses are right.
     pub statuses: Statuses,
@@ -61,7 +62,7 @@ pub struct Plan {
 /// One of several requests, which are drawn by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightedRequest {
-    /// How often it is drawn, beside the others' weights; not 0.
+    /// How often the request is drawn, relative to the weights of the others; not 0.
     pub weight: u32,
     /// The method, a token.
     pub method: String,
@@ -75,7 +76,8 @@ pub struct WeightedRequest {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// Closed loop: each connection sends the next request when it has the answer to the last. The server sets the
-    /// pace: when it stalls, nothing is sent, and the latencies say nothing of requests that would have come.
+    /// pace: while the server stalls, nothing is sent, so the latencies say nothing about requests that users would
+    /// have sent meanwhile.
     Closed,
     /// Open loop: requests are due at times that do not depend on the answers.
     Open {
@@ -105,7 +107,7 @@ impl Load {
     }
 }
 
-/// Clients beside the load that are slow by intent, and count into no figure of it.
+/// Clients beside the load that are slow by intent. The figures of the load do not include them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slow {
     /// Clients that read slowly.
@@ -130,25 +132,26 @@ impl Slow {
 pub enum Arrivals {
     /// Requests follow one another at equal distances.
     Constant,
-    /// Requests are independent of one another, as those of many users: the distances are distributed exponentially.
+    /// Requests are independent of one another, like requests of many users: the distances are distributed
+    /// exponentially.
     Poisson,
 }
 
 /// When the measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After this many milliseconds; requests under way then are counted as such.
+    /// After this many milliseconds; requests that are then under way are counted as in flight.
     Duration(u64),
     /// When this many requests have an outcome.
     Requests(u64),
 }
 
-/// The part of an answer's body that is compared. The length always has to be the one that the head promises.
+/// The part of an answer's body that is compared. In any case the body must be as long as the head promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Every byte.
     Body,
-    /// The length of each, and every byte of some, which are drawn.
+    /// The length of each body, and every byte of bodies that are chosen at random.
     Sample,
     /// The length.
     Length,
@@ -159,11 +162,12 @@ pub enum Check {
 /// The origin of the right body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// The first answer, which is asked for before the measurement.
+    /// The first answer, before the measurement.
     First,
     /// The body that the user gives.
     Bytes(Arc<[u8]>),
-    /// The body with the SHA-256 that the user gives: the first answer must have it, and the others must be the same.
+    /// The body whose SHA-256 the user gives: the first answer must have this hash, and all other bodies must equal the
+    /// first.
     Sha256([u8; 32]),
 }
 
@@ -187,7 +191,7 @@ impl Statuses {
 }
 
 impl Plan {
-    /// Makes a plan with everything as the command line has it when nothing is said.
+    /// Makes a plan with the defaults of the command line.
     pub fn new(url: Url) -> Self {
         Self {
             url,
@@ -240,7 +244,9 @@ impl Plan {
             return wrong("only connections that are kept alive can have several requests under way");
         }
         if self.pipeline > 1 && self.url_list.len() > 1 {
-            return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
+            return wrong(
+                "with several URLs a connection has one request under way at a time: leave --pipeline out",
+            );
         }
         if !self.url_list.is_empty() && self.expected != Body::First {
             return wrong(
@@ -262,8 +268,8 @@ impl Plan {
         self.requested().iter().try_for_each(|request| self.check_framing(request))
     }
 
-    /// Checks that the fields which the user gives tell the truth about the body: a server would otherwise take the
-    /// rest of it, or the beginning of the next request, for something else (RFC 9112 section 6).
+    /// Checks that the fields which the user gives tell the truth about the body. Otherwise a server would take the
+    /// rest of the body for the next request, or the beginning of the next request for the body (RFC 9112 section 6).
     fn check_framing(&self, request: &WeightedRequest) -> Result<(), String> {
         let length = self.body_of(request).len();
         for (name, value) in &self.headers {
@@ -305,7 +311,7 @@ impl Plan {
     pub(crate) fn request(&self, request: &WeightedRequest) -> Vec<u8> {
         let body = self.body_of(request);
         let is_chunked = self.is_chunked() && !body.is_empty();
-        // A field that the user gives or leaves out takes the place of ours.
+        // A default field is not added if the user gives this field or leaves it out.
         let has = |name: &str| {
             self.omits(name) || self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
         };
@@ -372,8 +378,8 @@ impl WeightedRequest {
         self.method == "HEAD"
     }
 
-    /// Whether the method gives a body a meaning, so that the length of an empty one is told, too (RFC 9110 section
-    /// 8.6).
+    /// Whether the method gives a body a meaning, so that the request has a Content-Length even if the body is empty
+    /// (RFC 9110 section 8.6).
     fn may_have_body(&self) -> bool {
         ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
     }

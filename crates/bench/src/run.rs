@@ -26,14 +26,14 @@ use crate::report::verdict;
 use crate::report::whole::{MachineSide, Report};
 use crate::target::url::Address;
 
-/// Length of the calibration, in milliseconds, and of the warm-up before it.
+/// Length of the calibration in milliseconds; below, the length of the warm-up before it.
 ///
-/// Both keep two CPUs busy. Builds with debug assertions, whose figures nobody uses, make do with a quarter: the tests
-/// run this program hundreds of times.
+/// Both keep two CPUs busy. In builds with debug assertions, whose figures nobody uses, they are a quarter as long,
+/// because the tests run this program hundreds of times.
 const CALIBRATION_MS: u64 = if cfg!(debug_assertions) { 100 } else { 400 };
 const CALIBRATION_WARM_UP_MS: u64 = CALIBRATION_MS / 4;
 
-/// The latest end of a measurement that goes by the number of requests, in milliseconds: a day.
+/// The longest time, in milliseconds, of a measurement that ends after a number of requests: a day.
 const LONGEST_MS: u64 = 86_400_000;
 
 /// The progress of a run.
@@ -45,9 +45,10 @@ pub struct Progress {
     pub right: u64,
     /// All other outcomes so far.
     pub wrong: u64,
-    /// Right answers so far by their time, from when they were due in an open loop.
+    /// Right answers so far by their time, which counts from when the request was due in an open loop, else from
+    /// sending.
     pub doublings: Doublings,
-    /// Whether other programs use the machine; looked at during a run only if the user accepts it.
+    /// Whether other programs use the machine; this is checked during a run only if the user accepts disturbances.
     pub disturbed: bool,
 }
 
@@ -72,7 +73,7 @@ pub type Stop<'a> = &'a dyn Fn() -> bool;
 ///
 /// # Errors
 ///
-/// See [`Failure`]. Errors of the server during the measurement are no failure but figures.
+/// See [`Failure`]. Errors of the server during the measurement are no failure: the report counts them.
 pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> Result<Report, Failure> {
     Known::learn(plan)?.measure(plan, stop, on_second)
 }
@@ -99,7 +100,7 @@ impl Known {
         Ok(Self { learnt, ceiling_rate })
     }
 
-    /// Measures a plan that differs at most in load and length from the one for which this was learnt.
+    /// Measures a plan that may differ only in load and length from the plan that was given to [`learn`](Self::learn).
     ///
     /// # Errors
     ///
@@ -119,7 +120,8 @@ impl Known {
         let loaded = load(plan, &self.learnt, &server, stop, on_second).map_err(refused)?;
         let hits_seen = hits_before.zip(ask_hits()?);
         let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
-        // A disturbed calibration is no ceiling: by now it is known what each request of the load needed.
+        // A disturbed calibration gives too low a ceiling, so the cost of each request of the load is taken if it is
+        // lower.
         let ceiling_rate = self.ceiling_rate.max(ceiling(&loaded.tally, plan.threads, plan.threads));
         let observed = Observed { ceiling_rate, ..loaded.observed };
         let mut report = Report::new(plan, &self.learnt, loaded.tally, &observed);
@@ -134,7 +136,7 @@ fn refused(error: io::Error) -> Failure {
     Failure::Refused(format!("the kernel refuses: {error}"))
 }
 
-/// Returns how many such requests a second this program can send and check.
+/// Returns how many requests of the plan this program can send and check in a second.
 fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
     let several;
@@ -163,8 +165,8 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     Ok(ceiling(&loaded.tally, easy.threads, plan.threads))
 }
 
-/// Returns the requests a second that `threads` can do, by what each request cost each of `loaded` threads; threads
-/// beyond the number of CPUs add nothing.
+/// Returns the requests a second that `threads` threads can do, from the CPU time that a request cost when `loaded`
+/// threads ran; threads beyond the number of CPUs add nothing.
 fn ceiling(tally: &Tally, loaded: u32, threads: u32) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
     let rate = tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
@@ -181,7 +183,7 @@ struct Loaded {
     slow: Vec<SlowSide>,
 }
 
-/// Loads the server with as many threads as the plan wants, and watches meanwhile.
+/// Loads the server with as many threads as the plan wants, and watches the server and the machine during the load.
 fn load(
     plan: &Plan,
     learnt: &[Learnt],
@@ -189,7 +191,7 @@ fn load(
     stop: Stop<'_>,
     on_second: &mut dyn FnMut(Progress),
 ) -> io::Result<Loaded> {
-    // Connections that are made in the warm-up carry the measurement, too.
+    // Drops count from before the warm-up: connections that are made then are also used by the measurement.
     let queues = Queues::now(server);
     let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
     let longest_ms = match plan.until {
@@ -215,7 +217,8 @@ fn load(
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, stop, on_second, &is_done);
-        // Threads that were not joined yet still hold their connections: the server's memory was measured with these.
+        // Threads that are not joined yet still hold their connections, so the server's memory was measured with open
+        // connections.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
@@ -224,7 +227,7 @@ fn load(
         for thread in tallies {
             tally.merge(thread.map_err(panicked)??.0);
         }
-        // The last look at the server comes a moment after the end.
+        // The length is taken from the threads, because the last look at the server comes a moment after the end.
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
         tally.fill_series(elapsed_ns);
         let dropped = Queues::now(server).since(&queues);
@@ -291,7 +294,8 @@ fn watch(
             let disturbed = machine.is_some_and(|machine| verdict::is_disturbed(&machine));
             on_second(Progress { disturbed, ..Progress::of(seconds, &shared.progress) });
         }
-        // The sleep is short enough for the two looks to be in time, and long enough to cost nothing.
+        // The sleep is short enough for the looks at the beginning and the end to be in time, and long enough to cost
+        // nothing.
         let next_ns = if before.is_none() { shared.start_ns } else { shared.end_ns };
         let left_ns = next_ns.saturating_sub(clock::monotonic_ns()).clamp(100_000, 20_000_000);
         thread::sleep(Duration::from_nanos(left_ns));
@@ -306,7 +310,8 @@ mod tests {
 
     use super::*;
 
-    /// Two threads have 4,000 requests, and each needed a second of its CPU: one thread can do 2,000 a second.
+    /// If two threads did 4,000 requests in a second of CPU time each, the ceiling of one thread must be 2,000 requests
+    /// a second.
     #[test]
     fn ceilings() {
         let plan = Plan::new("http://127.0.0.1:8000/".parse().unwrap());

@@ -1,4 +1,4 @@
-//! Python functions that know clients, like those of `mod_wsgi` authentication scripts.
+//! Python functions that authenticate and admit clients, like the functions of `mod_wsgi` authentication scripts.
 
 use adyton_log::messages;
 use adyton_server::{Authority, Call, Outcome};
@@ -14,13 +14,13 @@ use crate::wsgi::Caller;
 /// Longest name of a user or a group: names go into logs and environs.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Groups of a user: enough for any directory.
+/// The largest number of groups of a user: enough for any directory service.
 const GROUPS_MAX: usize = 10_000;
 
 /// Hexadecimal digits of an MD5.
 const HASH_DIGITS: usize = 32;
 
-/// A Python function that knows clients.
+/// A Python function that authenticates or admits clients.
 pub(crate) struct Function {
     callable: Py<PyAny>,
     /// File and function, such as `site_auth.py:check_password`.
@@ -70,8 +70,8 @@ impl Function {
     }
 }
 
-/// Removes entries that are no affair of a function that knows clients: the body, which is the application's, and the
-/// password as it was sent.
+/// Removes entries that such a function must not see: the body, which only the application may read, and the
+/// Authorization field, which holds the password.
 fn hide(environ: &Bound<'_, PyDict>) -> PyResult<()> {
     for key in ["wsgi.input", "wsgi.input_terminated", "HTTP_AUTHORIZATION"] {
         if environ.contains(key)? {

@@ -1,5 +1,5 @@
-//! Interface of the loop to every kind of Python application: its threads attach to the interpreter, and errors become
-//! answers.
+//! Interface between the event loop and every kind of Python application: threads attach to the interpreter, and errors
+//! become answers.
 
 use std::sync::Arc;
 

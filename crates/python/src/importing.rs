@@ -11,10 +11,11 @@ use adyton_sys::stdio;
 /// The largest file that is read: a larger one is no configuration.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Places that a pattern has on the way to its files.
+/// The largest number of paths that a pattern may match at any of its components.
 const PATHS_MAX: usize = 100_000;
 
-/// Runs the command; its exit status is 1 if restrictions would be lost, 2 if the file is not what it should be.
+/// Runs the command. The exit status is 2 if the file is no configuration that can be read, and 1 if nothing is written
+/// for another reason, such as restrictions that would be lost.
 pub(crate) fn import(order: &Import) -> u8 {
     match make(order) {
         Ok(status) => status,
@@ -56,7 +57,7 @@ fn kind(order: &Import, text: &str) -> Result<Kind, String> {
         Some(name) => Kind::named(name).ok_or_else(|| format!("--from {name}: choose {}", Kind::names())),
         None => Kind::detect(&order.file, text).ok_or_else(|| {
             format!(
-                "{}: whose configuration this is cannot be seen; say --from {}",
+                "{}: it cannot be told which server this configuration is for; say --from {}",
                 order.file,
                 Kind::names()
             )
@@ -93,7 +94,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// The files of a pattern, in the order of their names. As in Apache, a folder stands for all its files, and `**` for
-/// any folders.
+/// folders at any depth.
 fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     let mut paths = vec![PathBuf::new()];
     for part in folder.join(pattern).components() {
@@ -121,12 +122,13 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Folders, and all folders in them at any depth. A name that begins with a dot is never served, except `.well-known`.
+/// Returns `folders`, and all folders in them at any depth. Folders whose names begin with a dot are left out, because
+/// they are never served, except `.well-known`.
 ///
 /// # Errors
 ///
-/// The folders are more than anybody means to serve, or a link leads to a folder around it, so that the search would
-/// not end.
+/// There are more folders than anybody means to serve, or a symbolic link leads to a folder that contains the link, so
+/// that the search would not end.
 fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     let mut found = folders;
     let mut at = 0;
@@ -146,7 +148,7 @@ fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Whether a link in a folder leads to that folder, or to one around it.
+/// Whether a symbolic link in a folder leads to that folder, or to a folder that contains it.
 fn leads_back(link: &Path, folder: &Path) -> bool {
     let (Ok(target), Ok(folder)) = (link.canonicalize(), folder.canonicalize()) else { return true };
     folder.starts_with(target)

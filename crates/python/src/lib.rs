@@ -5,10 +5,10 @@
 //! | `serving` | `adyton serve` and `adyton check`: from settings to a running loop |
 //! | `hosted` | the interface of the loop to every kind of application |
 //! | `wsgi`, `handler`, `scripts` | the kinds: WSGI applications, plain handlers, scripts of a folder |
-//! | `authority` | Python functions that know clients |
+//! | `authority` | Python functions that authenticate and admit clients |
 //! | `exceptions` | an exception of an application becomes a line of the error log |
 //! | `values` | values of Python as the server reads and sends them |
-//! | `interpreter` | the interpreter, and the threads that come to it |
+//! | `interpreter` | the interpreter, and the threads that attach to it |
 //! | `logging` | the error log, as the Python half of the package and `wsgi.errors` reach it |
 //! | `programs` | the small process that starts CGI scripts |
 //! | `measure`, `importing` | `adyton bench` and `adyton import` |

@@ -6,7 +6,8 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Finds this library by its path, in an interpreter without folders to import from, and never returns from it.
+/// Python code that loads this library by its path, in an interpreter that has no folders to import from, and stays in
+/// it.
 const CODE: &str = "\
 import sys, _imp
 from importlib.machinery import ExtensionFileLoader, ModuleSpec

@@ -18,7 +18,7 @@ pub(crate) struct Expected {
     pub(crate) body: Vec<u8>,
     /// Whether the answers have no body, whatever their heads say.
     pub(crate) to_head: bool,
-    /// The length that the heads of answers without a body must tell, if they tell one; `None`: any.
+    /// The Content-Length that an answer to HEAD must have, if it has one; `None` if any length is right.
     pub(crate) told_bytes: Option<u64>,
 }
 
@@ -29,8 +29,7 @@ pub(crate) enum Judgement {
     Right,
     /// The status is not one of the right ones; the body is of no interest then.
     WrongStatus,
-    /// The status is right, and the body is longer or shorter than the right one, or is said to be in an answer to
-    /// HEAD.
+    /// The status is right, but the body has a wrong length, or an answer to HEAD has a wrong Content-Length.
     WrongLength,
     /// Status and length are right, the bytes are not.
     WrongBytes,
@@ -51,7 +50,7 @@ pub(crate) struct JudgedAnswer {
     pub(crate) keep_alive: bool,
     /// Interim answers (1xx) that came before this one.
     pub(crate) interim: u32,
-    /// The rules that the head breaks, and that clients overlook.
+    /// Violations of HTTP in the head that clients overlook.
     pub(crate) oddities: Oddities,
 }
 
@@ -70,7 +69,7 @@ pub(crate) const HEAD_BYTES_MAX: usize = 2048;
 /// Bytes of a body that are shown where it differs from the right one.
 const SHOWN_BYTES: usize = 24;
 
-/// The part of an answer that has come, if it is not whole.
+/// The part of an incomplete answer that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Came {
     /// Nothing, because there was no connection yet.
@@ -101,7 +100,7 @@ pub(crate) struct Reader {
     pub(crate) interim: u32,
     /// The last wrong answer as it is shown, until it is taken.
     pub(crate) looks: Option<Box<Looks>>,
-    /// Draws the bodies that are compared, if not all are.
+    /// Chooses at random the bodies to compare, if not every body is compared.
     sample: Random,
 }
 
@@ -113,7 +112,8 @@ struct InBody {
     bytes: u64,
     /// Whether the bytes of the body are compared.
     compared: bool,
-    /// Where the body first differs from the right one, as far as it is compared, and the bytes there.
+    /// Offset of the first byte that differs from the right body, and the bytes from there; `None` if the body is not
+    /// compared.
     differs: Option<(u64, Vec<u8>)>,
 }
 
@@ -129,7 +129,7 @@ impl Reader {
         self.held.is_empty() && self.body.is_none()
     }
 
-    /// Tells in words how much of an answer has come that is not whole; `None` if nothing has.
+    /// Tells in words how much of an incomplete answer has come; `None` if nothing has come.
     pub(crate) fn come(&self) -> Option<String> {
         if let Some(body) = &self.body {
             let bytes = body.bytes;
@@ -141,7 +141,7 @@ impl Reader {
         (!self.held.is_empty()).then(|| format!("{} bytes of the head", self.held.len()))
     }
 
-    /// Returns how much of an answer has come that is not whole.
+    /// Returns how much of an incomplete answer has come.
     pub(crate) fn came(&self) -> Came {
         match &self.body {
             Some(body) if body.bytes > 0 => Came::PartOfBody,
@@ -216,7 +216,8 @@ impl Reader {
         Some(answer)
     }
 
-    /// Ends the connection as the server has done; returns the answer, if its body lasts until then.
+    /// Notes that the server has closed the connection; returns the answer whose body ends with the connection, if
+    /// there is one.
     pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
         self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
         self.judged(&[], expected)
@@ -292,7 +293,7 @@ impl InBody {
         let status = self.head.status;
         let length = match (expected.to_head, self.head.length, expected.told_bytes) {
             (true, Some(told), Some(right)) => {
-                format!("its head tells {told} bytes, the first one's {right}")
+                format!("its Content-Length is {told}, that of the first answer {right}")
             }
             _ => format!("its body has {} bytes, the right one {}", self.bytes, expected.body.len()),
         };
@@ -332,8 +333,8 @@ impl InBody {
         }
     }
 
-    /// Whether the length is right, as far as it is compared. An answer to HEAD need not tell it (RFC 9110 section
-    /// 8.6).
+    /// Whether the length is right, or is not checked. An answer to HEAD need not have a Content-Length (RFC 9110
+    /// section 8.6).
     fn has_length(&self, expected: &Expected) -> bool {
         match expected.check {
             Check::Nothing => true,
@@ -345,7 +346,7 @@ impl InBody {
     }
 }
 
-/// Shows bytes as people read them: text in quotes, with escapes; nothing steers a terminal.
+/// Shows bytes as text in quotes, with escapes, so that no byte controls a terminal.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     if bytes.is_empty() { "the end".to_owned() } else { format!("\"{}\"", bytes.escape_ascii()) }
 }

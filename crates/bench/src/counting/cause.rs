@@ -5,14 +5,15 @@ use std::io;
 
 use crate::counting::answer::Came;
 
-/// The reason why a request has no answer, or one whose body is not right.
+/// The reason why a request has no answer, or an answer whose body is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// Connecting or sending failed, as the kernel says.
     Kernel(io::ErrorKind),
     /// The connection ended before any byte of the answer came.
     EndedBefore,
-    /// A kept connection ended likewise: answers had come over it, and the last of them did not announce the end.
+    /// A kept connection ended before any byte of the next answer came: earlier answers had come over it, and the last
+    /// of them did not announce the end.
     EndedKept,
     /// The connection ended within the answer.
     CutShort,
@@ -26,7 +27,7 @@ pub(crate) enum Cause {
     Unasked,
     /// The listen queue of a unix socket is full.
     QueueFull,
-    /// No answer came within the time that the user allows; this much of it had come.
+    /// No whole answer came within the time that the user allows; the value tells which part had come.
     TimedOut(Came),
 }
 

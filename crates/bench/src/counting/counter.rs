@@ -1,4 +1,4 @@
-//! Whether the application has answered: the requests that counting middleware has seen, beside the answers that came.
+//! Compares the requests that counting middleware has seen in the application with the answers that came.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -50,7 +50,7 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// A sentence: hits are not counted there.
+    /// Hits are not counted at this server: a sentence that says so.
     pub(crate) fn find(plan: &Plan, server: &Server) -> Result<Self, String> {
         // The query is random, so that no cache has an answer to it.
         let url = plan.url.with_target(&format!("{PATH}?{:x}", adyton_sys::process::random()))?;
@@ -92,7 +92,7 @@ impl Status {
 }
 
 impl HitsReply {
-    /// Returns the requests that were seen since `before`, beside those that a load has counted.
+    /// Returns the requests that the application has seen since `before`, together with the counts of the load.
     pub(crate) fn since(&self, before: &Self, tally: &Tally, slow: &[SlowSide]) -> Hits {
         Hits {
             seen: self.hits.saturating_sub(before.hits),
@@ -103,7 +103,8 @@ impl HitsReply {
     }
 }
 
-/// Asks for JSON. Returns it with the status; `None` if it has another shape, or the status is not 200.
+/// Asks for JSON. Returns the value and the status; the value is `None` if the JSON has another shape, or the status is
+/// not 200.
 fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u16), String> {
     let wanted = WeightedRequest { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
     let expected = Expected {

@@ -8,19 +8,19 @@ use crate::counting::latency::Times;
 /// Requests by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Requests that were under way at any time of the measurement: those that were sent within it, or could not be
-    /// because the connection was not taken, and those that were under way when it began. If the number of requests is
-    /// given, those that were under way when it began do not count.
+    /// Requests that were under way at any time of the measurement: requests that were sent within it, requests that
+    /// could not be sent because the server took no connection, and requests that were under way when it began. If the
+    /// number of requests is given, requests that were under way at the beginning do not count.
     pub sent: u64,
     /// Answers that are right in all that is checked.
     pub right: u64,
     /// Answers with a status that is not right.
     pub wrong_status: u64,
-    /// Answers with a right status and a wrong body, or to HEAD a wrong length.
+    /// Answers with a right status and a wrong body; in an answer to HEAD, a wrong length.
     pub wrong_body: u64,
     /// Requests whose connection could not be made, was cut, or carried bytes that are not HTTP.
     pub connection_error: u64,
-    /// Requests that were given up.
+    /// Requests that were given up because the answer took too long.
     pub timeout: u64,
     /// Requests without an outcome when the measurement ended.
     pub in_flight: u64,
@@ -77,8 +77,8 @@ pub struct OddHeads {
     pub longest_bytes: u64,
 }
 
-/// Size in bytes from which on a head is reported as long: clients and proxies differ in their limits, and most take
-/// this much.
+/// Size in bytes above which a head is reported as long: clients and proxies differ in their limits, and most of them
+/// accept a head of this size.
 pub(crate) const LONG_HEAD_BYTES: u64 = 64 << 10;
 
 impl OddHeads {
@@ -113,8 +113,8 @@ pub struct Second {
     /// Sum of the squares of these times, in µs².
     #[serde(skip)]
     pub(crate) squares: f64,
-    /// The times that half of the answers, and 99 of 100, do not exceed, within an eighth; `None` of too few answers,
-    /// or behind the first hour.
+    /// Median and 99th percentile of the times, right within an eighth; `None` if there are too few answers, and after
+    /// the first hour.
     #[serde(default)]
     pub p50_us: Option<f64>,
     #[serde(default)]
@@ -128,8 +128,8 @@ pub struct FirstWrong {
     pub request: String,
     /// The fault of the answer.
     pub why: String,
-    /// The head, or the bytes that came in its place, with escapes for what is no text; only the beginning, if it is
-    /// long.
+    /// The head, or the bytes that came in its place, with escapes for bytes that are no text; only the beginning of a
+    /// long head.
     pub head: String,
 }
 
@@ -168,12 +168,12 @@ impl OfUrl {
 pub(crate) struct OfConnection {
     /// Right answers.
     pub(crate) right: u64,
-    /// Sum of their times from when they were begun.
+    /// Sum of the times of these answers, each from the beginning of its request.
     pub(crate) sum_ns: u64,
 }
 
-/// A histogram for a live view: the first place counts times of up to a microsecond, and each other place times of up
-/// to twice those of the place before.
+/// A histogram for a live view: the first place counts times of up to a microsecond, and the longest time of each
+/// further place is twice that of the place before.
 pub type Doublings = [u64; DOUBLINGS];
 
 /// Places of the histogram: the last one is for everything above 2²³ µs, which is eight seconds.

@@ -9,10 +9,11 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Digits of a histogram: with three, a percentile is right within a thousandth.
 const DIGITS: u8 = 3;
 
-/// Digits where there may be a thousand histograms: with two, right within a hundredth, in an eighth of the memory.
+/// Digits if there may be a thousand histograms: with two, a percentile is right within a hundredth, and a histogram
+/// takes an eighth of the memory.
 const DIGITS_COARSE: u8 = 2;
 
-/// Points of a curve until the distance to 100 % has halved.
+/// Points of a curve for each halving of the distance to 100 %.
 const QUANTILE_STEPS: u32 = 5;
 
 /// Times of one kind.
@@ -50,7 +51,7 @@ impl Times {
         &self.0
     }
 
-    /// Returns the longest time, in nanoseconds; 0 without any.
+    /// Returns the longest time, in nanoseconds; 0 if there is none.
     pub(crate) fn max_ns(&self) -> u64 {
         self.0.max()
     }
@@ -59,12 +60,12 @@ impl Times {
         self.0.len()
     }
 
-    /// Returns the mean time, in microseconds; 0 without any.
+    /// Returns the mean time, in microseconds; 0 if there is none.
     pub(crate) fn mean_us(&self) -> f64 {
         self.0.mean() / 1e3
     }
 
-    /// Counts the times that are longer, as far as they can be told apart.
+    /// Counts the times that are longer than `us`, as far as the histogram tells them apart.
     pub(crate) fn count_above(&self, us: f64) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -80,7 +81,8 @@ impl Times {
         us(self.0.value_at_percentile(percentile))
     }
 
-    /// Returns pairs of a percentile and its time in microseconds, closer to one another the nearer they are to 100.
+    /// Returns pairs of a percentile and its time in microseconds; the nearer to 100, the closer the pairs are to one
+    /// another.
     pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
         self.0
             .iter_quantiles(QUANTILE_STEPS)
@@ -88,7 +90,8 @@ impl Times {
             .collect()
     }
 
-    /// Counts the times in each stretch from one time to another, in microseconds: four stretches for each doubling.
+    /// Returns intervals in microseconds, each with its two ends and the number of times in it: four intervals for each
+    /// doubling.
     pub(crate) fn stretches(&self) -> Vec<(f64, f64, u64)> {
         let bound = |place: i32| f64::from(place) / 4.0;
         let mut out: Vec<(f64, f64, u64)> = Vec::new();
@@ -137,11 +140,11 @@ impl Default for Times {
 /// A column of a table of times: its title, where its figure is, and the number of times that the figure needs.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
 
-/// Times that must lie beyond a percentile that is reported. With fewer than three expected, none lies there with a
-/// probability of 5 % or more, and the percentile is then the longest time by another name.
+/// Times that must be expected beyond a percentile, or else it is not reported. If fewer than three are expected, the
+/// probability that none at all lies there is 5 % or more, and the percentile is then just the longest time.
 const BEYOND_MIN: u64 = 3;
 
-/// Returns the number of times that a percentile needs which one in `count` exceeds.
+/// Returns the number of times that are needed to report a percentile that one time in `count` exceeds.
 const fn one_in(count: u64) -> u64 {
     BEYOND_MIN * count
 }

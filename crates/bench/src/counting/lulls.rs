@@ -1,6 +1,6 @@
-//! Times without a right answer: a stall lies in one of them, wherever in the measurement it is.
+//! Times without a right answer: wherever in the measurement the server stalls, the stall lies in one of these times.
 
-/// Length from which on a time without an answer is noted, in nanoseconds.
+/// The shortest time without an answer that is noted, in nanoseconds.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// Times between two right answers, of one thread or of several together.
@@ -27,7 +27,7 @@ impl Lulls {
         self.last_ns = now_ns;
     }
 
-    /// Keeps the times in which another thread had no right answer either.
+    /// Keeps only the times in which the other thread had no right answer either.
     pub(crate) fn merge(&mut self, other: &Self) {
         let (mut own, mut others) = (self.with_end().peekable(), other.with_end().peekable());
         let mut both = Vec::new();
@@ -37,7 +37,7 @@ impl Lulls {
             if end != u64::MAX && end.saturating_sub(from) >= SHORTEST_NS {
                 both.push((from, end));
             }
-            // The time that ends first overlaps nothing more of the other thread's.
+            // The time that ends first overlaps no later time of the other thread.
             let _ = if *to == end { own.next() } else { others.next() };
         }
         drop((own, others));

@@ -92,9 +92,9 @@ pub(crate) struct Tally {
     /// Right answers that were not late.
     pub(crate) in_time: u64,
     pub(crate) causes: BTreeMap<Cause, u64>,
-    /// The part of the body that had come when the first request timed out so, in words.
+    /// How much of the body had come, in words, when the first request timed out within a body.
     came: Option<String>,
-    /// Answers after which kept connections were closed without notice: the fewest and the most.
+    /// The numbers of answers after which kept connections were closed without notice: the fewest and the most.
     kept: Option<(u64, u64)>,
     /// The first wrong answer, and when it came.
     pub(crate) first_wrong: Option<(u64, FirstWrong)>,
@@ -132,14 +132,15 @@ pub(crate) struct Tally {
     /// Requests that were sent, and right answers, those outside the measurement included.
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
-    /// Outcomes by what was asked for, if there is a list.
+    /// Outcomes by URL, if the plan has a list of URLs.
     pub(crate) by_url: Vec<OfUrl>,
     /// Right answers by connection, with the sum of their times.
     pub(crate) by_connection: Vec<OfConnection>,
     /// Requests under way on average.
     pub(crate) in_flight_mean: f64,
-    /// The time for which requests were under way within the measurement, less the time that its answers took: requests
-    /// under way at its start had begun before, and those under way at its end have no time yet. In nanoseconds.
+    /// The time in nanoseconds for which requests were under way within the measurement, minus the sum of the times of
+    /// its answers. The two differ because a request under way at the start began before the measurement, and a request
+    /// under way at the end has no answer whose time would count.
     pub(crate) edges_ns: i64,
     /// The age of the oldest request that was under way at the end, in nanoseconds.
     pub(crate) oldest_pending_ns: u64,
@@ -157,7 +158,7 @@ pub(crate) struct Tally {
     pub(crate) cpu_us: u64,
     /// Time for which the thread that waited most was ready and had no CPU, in microseconds.
     pub(crate) waited_us: u64,
-    /// CPU time and waiting time together, of the thread that has most of them.
+    /// CPU time and waiting time together, of the thread with the largest sum, in microseconds.
     pub(crate) busy_us: u64,
 }
 
@@ -227,8 +228,8 @@ impl Tally {
         }
     }
 
-    /// Whether a request counts that has its outcome now; one that was under way when the measurement began counts as
-    /// sent from now on.
+    /// Whether a request counts whose outcome has just become known. A request that was under way when the measurement
+    /// began counts as sent from now on.
     #[inline]
     fn counts(&mut self, sent: &Sent, now_ns: u64) -> bool {
         if sent.counted || now_ns < self.start_ns {
@@ -341,7 +342,7 @@ impl Tally {
         }
     }
 
-    /// Keeps how much had come of a body that timed out, if it is the first.
+    /// Keeps the text that tells how much of a body had come before the timeout; only the first text is kept.
     pub(crate) fn came(&mut self, text: Option<String>) {
         self.came = self.came.take().or(text);
     }
@@ -352,14 +353,14 @@ impl Tally {
         self.kept = Some((few.min(answers), many.max(answers)));
     }
 
-    /// Keeps the first wrong answer, to be shown; it is made only if it is the first.
+    /// Keeps the first wrong answer, to be shown; `wrong` is called only for the first.
     pub(crate) fn wrong(&mut self, sent: &Sent, now_ns: u64, wrong: impl FnOnce() -> FirstWrong) {
         if self.first_wrong.is_none() && (sent.counted || (!self.is_numbered && now_ns >= self.start_ns)) {
             self.first_wrong = Some((now_ns, wrong()));
         }
     }
 
-    /// Returns the causes in words, and how often each was.
+    /// Returns the causes in words, and how often each of them occurred.
     pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
         let named = |cause: &Cause| match (cause, &self.came, self.kept) {
             (Cause::TimedOut(Came::PartOfBody), Some(came), _) => format!("{cause}, {came} at the first"),
@@ -397,8 +398,9 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // The times lack a request that was under way for longer than any answer took. If it began before the
-        // measurement, no part of it is within: the time that `counts` has taken off is given back, and no more.
+        // A request that was under way for longer than any answer took adds only the time of the longest answer. If it
+        // began before the measurement, it adds at least the time that `counts` has subtracted, so that its own sum is
+        // never negative.
         let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
         self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
     }
@@ -532,7 +534,7 @@ mod tests {
         assert_eq!(Some(0.256), few.percentile_us(50));
     }
 
-    /// A request that hung before the measurement and hangs behind it takes nothing from those under way within.
+    /// A request that hangs from before the measurement until after its end must not make `edges_ns` negative.
     #[test]
     fn edges_are_never_less_than_nothing() {
         let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());

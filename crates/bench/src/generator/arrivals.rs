@@ -21,12 +21,13 @@ pub(crate) struct Schedule {
 pub(crate) struct Share {
     /// The number of the thread, from 0.
     pub(crate) thread: u32,
-    /// The number of all of them.
+    /// The number of all threads.
     pub(crate) threads: u32,
 }
 
 impl Schedule {
-    /// Makes the share of one thread: constant arrivals of all together are at equal distances.
+    /// Makes the schedule of one thread. If arrivals are constant, those of all threads together are at equal
+    /// distances.
     pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, share: Share) -> Self {
         let Share { thread, threads } = share;
         let distance_ns = SECOND_NS * f64::from(threads) / rate;
@@ -78,7 +79,7 @@ mod tests {
         times
     }
 
-    /// Two threads together have the distances of one.
+    /// Two threads together must have the same distances between arrivals as one thread.
     #[test]
     fn constant_arrivals_interleave() {
         let share =
@@ -88,7 +89,8 @@ mod tests {
         assert_eq!(vec![1_000_000, 3_000_000, 5_000_000], share(1));
     }
 
-    /// The mean distance is that of the rate, its spread is as large as the mean, and a seed repeats.
+    /// The mean distance must match the rate, the spread of the distances must equal the mean, and a seed must repeat
+    /// the times.
     #[test]
     fn poisson_arrivals_are_exponential() {
         let times = |seed| {

@@ -18,7 +18,7 @@ const LISTENER: u64 = u64::MAX;
 /// A server on a port of its own that answers each request with the same bytes, unread.
 pub(crate) struct NullResponder {
     listener: OwnedFd,
-    /// The epoll instance, made before the load takes all descriptors that there are.
+    /// The epoll instance, made early: the load may use up all descriptors.
     epoll: Epoll,
     /// The address at which the responder listens.
     pub(crate) address: SocketAddr,
@@ -39,8 +39,8 @@ impl NullResponder {
         Ok(Self { listener, epoll, address })
     }
 
-    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent. If these close
-    /// their connection, it ends then.
+    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent. If the answers close their
+    /// connection, the responder closes it after each answer.
     ///
     /// # Errors
     ///
@@ -104,8 +104,9 @@ impl Answers {
     }
 }
 
-/// Makes one request in the place of several: it and its answer have the mean length of theirs, by weight. The cost of
-/// a request for this program is a constant and something for each byte, so this one costs what theirs do on average.
+/// Makes one request that stands for several: the request and its answer have the weighted mean length of the several
+/// requests and answers. A request costs this program a constant and an amount for each byte, so the one request costs
+/// as much as the several do on average.
 pub(crate) fn mean(all: &[Learnt]) -> Learnt {
     let weights: u64 = all.iter().map(|learnt| u64::from(learnt.request.weight)).sum();
     let length = |of: fn(&Learnt) -> usize| {
@@ -147,7 +148,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// Whether the peer has all answers that it asked for.
+    /// Whether the peer has all answers to its requests.
     fn is_done(&self) -> bool {
         self.has_answered && self.owed_bytes == 0
     }

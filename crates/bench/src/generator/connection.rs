@@ -21,7 +21,7 @@ pub(crate) enum Stage {
     },
     /// The connection was begun, and the server has not taken it yet.
     Connecting {
-        /// When it was begun.
+        /// When the connection was begun.
         since_ns: u64,
     },
     /// The connection is made.
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     pub(crate) waiting: VecDeque<Sent>,
     /// When the connection was made; before that nothing can be sent.
     made_ns: u64,
-    /// When the first byte of the present answer came; 0 if it has not.
+    /// When the first byte of the present answer came; 0 if it has not come.
     pub(crate) first_ns: u64,
     /// Answers that have come over the connection since it was made.
     pub(crate) answers: u64,
@@ -88,8 +88,8 @@ impl Connection {
         self.made_ns = now_ns;
     }
 
-    /// Returns how long after the request was sent the first byte of its answer came. A request for which the
-    /// connection had to be made first was sent when that was done.
+    /// Returns the time from the sending of a request to the first byte of its answer. If the connection had to be made
+    /// first, the request counts as sent when the connection was made.
     pub(crate) fn first_byte_ns(&self, sent: &Sent) -> u64 {
         self.first_ns.saturating_sub(sent.begun_ns.max(self.made_ns))
     }
@@ -100,8 +100,8 @@ impl Connection {
         self.unsent_bytes += request_bytes;
     }
 
-    /// Sends as much as the kernel takes. `requests` holds one request of `request_bytes` as often as a connection may
-    /// have requests under way, and once more.
+    /// Sends as much as the kernel takes. `requests` repeats one request of `request_bytes`: once for each request that
+    /// may be under way on a connection, and once more.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Connection {
         (self.first_ns, self.offset, self.unsent_bytes, self.answers) = (0, 0, 0, 0);
     }
 
-    /// Returns how much has come for the oldest request without an answer; each request has this length.
+    /// Returns how much has come for the oldest request without an answer; each request is `request_bytes` long.
     pub(crate) fn came(&self, request_bytes: usize) -> Came {
         match self.reader.came() {
             _ if self.stage != Stage::Open => Came::NoConnection,
@@ -135,8 +135,8 @@ impl Connection {
         }
     }
 
-    /// Returns why a connection has failed, by its past: if it was kept and ends between two answers, the cause says
-    /// so, however the kernel tells the end.
+    /// Returns why a connection has failed: `cause`, or, if a kept connection ends between two answers,
+    /// [`Cause::EndedKept`], whichever error the kernel reports.
     pub(crate) fn cause(&self, cause: Cause) -> Cause {
         let ends = matches!(
             cause,
@@ -145,7 +145,7 @@ impl Connection {
         if ends && self.answers > 0 && self.reader.is_between() { Cause::EndedKept } else { cause }
     }
 
-    /// Whether a part of the oldest request without an answer is not sent yet; each request has this length.
+    /// Whether a part of the oldest request without an answer is not sent yet; each request is `request_bytes` long.
     pub(crate) fn is_unsent(&self, request_bytes: usize) -> bool {
         self.unsent_bytes > self.waiting.len().saturating_sub(1) * request_bytes
     }

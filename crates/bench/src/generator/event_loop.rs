@@ -41,11 +41,11 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// Data that all threads of a run share.
 pub(crate) struct Shared<'p> {
     pub(crate) plan: &'p Plan,
-    /// All requests of the plan, with what is known of them.
+    /// All requests of the plan, with the right answer to each.
     pub(crate) learnt: &'p [Learnt],
     /// When the measurement begins.
     pub(crate) start_ns: u64,
-    /// When it ends, at the latest.
+    /// When the measurement ends, at the latest.
     pub(crate) end_ns: u64,
     /// Requests that were begun within the measurement.
     pub(crate) tickets: AtomicU64,
@@ -56,7 +56,7 @@ pub(crate) struct Shared<'p> {
 }
 
 impl Shared<'_> {
-    /// Returns what is known of a request that was sent.
+    /// Returns the request of the plan that was sent.
     #[inline]
     fn learnt(&self, sent: &Sent) -> &Learnt {
         &self.learnt[sent.which as usize]
@@ -82,10 +82,11 @@ pub(crate) struct Generator<'s, 'p> {
     not_begun: usize,
     connecting: usize,
     in_flight: InFlight,
-    /// Whether no further request may be begun, because there were as many as were asked for.
+    /// Whether no further request may be begun, because the number of requests in the plan is reached.
     exhausted: bool,
     open_loop: Option<OpenLoop>,
-    /// Draws for the warm-up and for the measurement: the latter do not depend on how fast the warm-up was.
+    /// Draws for the warm-up and for the measurement: the draws of the measurement must not depend on how fast the
+    /// warm-up was.
     draws: [Draw; 2],
     now_ns: u64,
     tally: Tally,
@@ -94,7 +95,7 @@ pub(crate) struct Generator<'s, 'p> {
 /// The state that only an open loop has.
 struct OpenLoop {
     schedule: Schedule,
-    /// Times at which requests were due that have found no connection.
+    /// Due times of the requests that are due and have not found a free connection.
     late: VecDeque<u64>,
     /// Connections without a request.
     free: VecDeque<usize>,
@@ -127,7 +128,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             }),
         };
         let weights = || shared.learnt.iter().map(|learnt| learnt.request.weight);
-        // Each use of the seed has a series of its own; the first is that of random times.
+        // Each use of the seed has a series of its own; stage 0 is the series of random times.
         let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
         let draw = |stage| Draw::new(weights(), seed(number, stage));
         let sample = |connection: usize| seed(number, 3) ^ ((connection as u64) << 44);
@@ -204,7 +205,8 @@ impl<'s, 'p> Generator<'s, 'p> {
     }
 
     /// Opens connections for the first time, a few at once. Connections of an open loop then wait for requests that are
-    /// due. Where each request has a connection of its own, the request opens it, and the time to connect counts.
+    /// due. If each request has a connection of its own, the request opens the connection, and the time to connect
+    /// counts.
     fn begin_some(&mut self) {
         while self.not_begun < self.connections.len() && self.connecting < CONNECTING_MAX {
             let index = self.not_begun;
@@ -223,7 +225,7 @@ impl<'s, 'p> Generator<'s, 'p> {
     fn send_due(&mut self, began_ns: u64) {
         let Some(open) = &mut self.open_loop else { return };
         if self.exhausted {
-            // As many requests as were asked for have been sent: none of these was due.
+            // The number of requests in the plan has been sent, so the requests in `late` do not count as due.
             open.late.clear();
             return;
         }
@@ -260,7 +262,8 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Puts one request on a connection, which is opened if need be; not when there were enough requests.
+    /// Puts one request on a connection, which is opened if need be. Returns false if the plan's number of requests is
+    /// reached, or the connection cannot be opened.
     fn queue(&mut self, index: usize, due_ns: u64) -> bool {
         let counted = self.now_ns >= self.shared.start_ns;
         if let (Until::Requests(count), true) = (self.shared.plan.until, counted)
@@ -286,7 +289,8 @@ impl<'s, 'p> Generator<'s, 'p> {
         sent
     }
 
-    /// Opens a connection; a failure to do so at once counts as a request that was not taken.
+    /// Opens a connection; an immediate failure counts as a failed request, unless this program lacks a descriptor or a
+    /// port.
     fn open(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let opened = connection.open(&self.shared.plan.url.address, self.now_ns).and_then(|()| {
@@ -317,7 +321,7 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     fn send(&mut self, index: usize) {
         let connection = &mut self.connections[index];
-        // Several requests are under way on a connection only where all are the same.
+        // Several requests are under way on a connection only if all are the same.
         let Some(last) = connection.waiting.back() else { return };
         let learnt = self.shared.learnt(last);
         if let Err(error) = connection.send(&learnt.requests, learnt.request_bytes) {
@@ -337,7 +341,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             connection.made(self.now_ns);
             self.connecting -= 1;
             self.tally.connected(self.now_ns - since_ns, self.now_ns);
-            // Bytes that come before the request is sent are no answer to it.
+            // Bytes that come before the request is sent cannot be its answer.
             self.receive(index, ending);
             return self.send(index);
         } else if !connection.waiting.is_empty() {
@@ -387,7 +391,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
             if !rest.is_empty() && connection.waiting.len() == 1 {
-                // The right one among the answers cannot be known.
+                // It cannot be known which of the answers belongs to the request.
                 return Err(Cause::Unasked);
             }
             connection.waiting.pop_front();
@@ -472,7 +476,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             }
         }
         for (place, sent) in connection.waiting.iter().enumerate() {
-            // Requests behind the first were only sent along.
+            // The cause is the first request's; the requests behind it were only lost with the connection.
             let is_own = place == 0 || matches!(cause, Cause::TimedOut(_));
             let cause = if is_own { cause } else { Cause::EndedBefore };
             self.tally.failed(*sent, self.now_ns, cause);
@@ -509,7 +513,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
             self.tally.unfinished(*sent, end_ns);
         }
-        // Behind the last request that was asked for, none was due.
+        // After the last request of a given number, no further request was due.
         for due_ns in self.open_loop.iter().filter(|_| !self.exhausted).flat_map(|open| &open.late) {
             self.tally.never_sent(*due_ns, end_ns);
         }

@@ -1,17 +1,17 @@
-//! A request as it is known before the measurement: the bytes to send, and the right answer.
+//! A request with all that is learnt of it before the measurement: the bytes to send, and the right answer.
 
 use crate::counting::answer::{Expected, HEAD_BYTES_MAX, JudgedAnswer, Looks};
 use crate::counting::counts::FirstWrong;
 use crate::plan::WeightedRequest;
 use crate::report::reason::Reason;
 
-/// A request as it is known before the measurement.
+/// A request with all that is learnt of it before the measurement.
 #[derive(Debug)]
 pub(crate) struct Learnt {
     pub(crate) request: WeightedRequest,
     /// The length of one request.
     pub(crate) request_bytes: usize,
-    /// The request as often as a connection may have requests under way, and once more.
+    /// The request repeated: once for each request that may be under way on a connection, and once more.
     pub(crate) requests: Vec<u8>,
     pub(crate) expected: Expected,
     /// The whole answer as the server has sent it, for the calibration.

@@ -1,4 +1,5 @@
-//! The first answers, asked for before anything is measured: they tell what is right, and what the server sends for it.
+//! The first requests, sent before anything is measured: their answers tell which answer is right, and what is odd in
+//! it.
 
 use std::os::fd::AsFd;
 
@@ -15,16 +16,17 @@ use crate::plan::{Body, Check, Plan, Statuses, WeightedRequest};
 use crate::report::reason::Reason;
 use crate::target::url::Url;
 
-/// Answers that must be alike: with fewer, one from a cache that fills would pass for the right one.
+/// Number of answers that must be alike: with fewer, an answer of a cache that is being filled could pass for the right
+/// one.
 const ASKED: usize = 3;
 
 /// The largest body that is kept to compare others with.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
-/// Advice for answers that differ, which are more often wrong than meant to differ.
-const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
+/// Advice for answers that differ: they are more often a fault than intended.
+const LOOK_FIRST: &str = "look at some (--debug); if the difference is intended,";
 
-/// Reads in the heads of answers that they are coded, though no coding was asked for, or that a cache has answered.
+/// Returns warnings from the heads of answers: a content coding that no request asked for, or an answer from a cache.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
     let has = |name: &str| plan.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let accepts_coding = has("Accept-Encoding");
@@ -99,7 +101,7 @@ fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
     expected.body = right_body(plan, url, body)?;
     (expected.check, expected.told_bytes) = (plan.check, answer.told_bytes);
     if plan.statuses == Statuses::Successful {
-        // Any successful status may be that of the first answer; from then on only that one is right.
+        // The first answer may have any successful status; from then on only this status is right.
         expected.statuses = Statuses::Of(vec![answer.status]);
     }
     let warnings = told_by(&heads, plan);
@@ -107,7 +109,7 @@ fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
     Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, request: wanted, warnings })
 }
 
-/// Returns what is right while nothing is known of the body.
+/// Returns the expectation for a first answer, of which any body is right.
 fn anything(plan: &Plan, wanted: &WeightedRequest) -> Expected {
     Expected {
         statuses: plan.statuses.clone(),
@@ -143,7 +145,7 @@ pub fn exchanges(plan: &Plan) -> Result<impl Iterator<Item = Exchange>, Failure>
     }))
 }
 
-/// Returns the right body, to which the server's must be equal.
+/// Returns the right body, which is the server's if it matches the plan.
 fn right_body(plan: &Plan, url: &Url, body: Vec<u8>) -> Result<Vec<u8>, String> {
     match &plan.expected {
         Body::First => {}
@@ -232,7 +234,7 @@ pub(crate) fn ask(
     }
 }
 
-/// Tells what has come of an answer whose rest does not come: within the time, or because the connection has ended.
+/// Tells how much of an answer came before the time was over, or before the connection ended.
 fn not_whole(reader: &Reader, url: &Url, timeout_ms: Option<u64>) -> String {
     match (timeout_ms, reader.come()) {
         (None, None) => format!("{url} ends the connection without an answer"),

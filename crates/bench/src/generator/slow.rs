@@ -3,7 +3,7 @@
 //!
 //! One thread drives all of them. Their figures are apart from those of the load: the request rate of clients that are
 //! slow by intent says nothing. But their answers are checked, and the outcome of each request is reported, because a
-//! server must neither serve other clients less for them nor give them up too soon.
+//! server must neither serve other clients less because of slow ones nor give up the slow ones too soon.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,11 +24,11 @@ use crate::target::url::Address;
 /// Time between two looks at the clients.
 const STEP_NS: u64 = 1_000_000;
 
-/// Bytes that the kernel holds for a client that does not read, so few that the server feels it; it doubles this
-/// (socket(7)).
+/// Size of the receive buffer of a client that does not read, so small that the server notices it. The kernel doubles
+/// this value (socket(7)).
 const RECEIVE_BUFFER_BYTES: usize = 4096;
 
-/// Bytes that one look may read; a faster client is not slow.
+/// Bytes that a client may read in one step of [`STEP_NS`]; a client that reads more is not slow.
 const PIECE_BYTES_MAX: u64 = 64 << 10;
 
 /// Time for which a client that was cut off stays away.
@@ -99,7 +99,7 @@ impl<'p> Group<'p> {
         }
     }
 
-    /// Lets each client do what is due.
+    /// Lets each client send and read the bytes that are due.
     fn step(&mut self, now_ns: u64, buffer: &mut [u8]) {
         let rate = self.plan.slow.bytes_per_second.max(1);
         for client in &mut self.clients {
@@ -111,7 +111,7 @@ impl<'p> Group<'p> {
                 let learnt = &self.learnt[self.draw.next() as usize];
                 client.begin(&self.plan.url.address, learnt, now_ns);
             }
-            // At least one byte is due, and as many as belong to the time since the last look.
+            // The bytes that the rate allows for the time since the last look are due, and at least one.
             let due = u128::from(rate) * u128::from(now_ns - client.last_ns) / 1_000_000_000;
             let due = u64::try_from(due).unwrap_or(u64::MAX).clamp(1, PIECE_BYTES_MAX);
             let due = usize::try_from(due).unwrap_or(usize::MAX);
@@ -203,12 +203,12 @@ impl<'p> Client<'p> {
             if self.sent_bytes == request.len() {
                 break;
             }
-            // One byte goes in a packet of its own, behind those that go at once.
+            // Each byte after the first `at_once` bytes goes in a packet of its own.
             let end = at_once.max(self.sent_bytes + 1);
             match socket::send(socket.as_fd(), &request[self.sent_bytes..end], false) {
                 Ok(taken) => self.sent_bytes += taken.unwrap_or(0),
                 Err(_) if self.sent_bytes == 0 => return Some(Outcome::NotConnected),
-                // An answer that the server has sent before it closed may still be read.
+                // An answer that the server sent before it closed the connection may still be read.
                 Err(_) => break,
             }
         }
@@ -241,7 +241,8 @@ impl<'p> Client<'p> {
         answer.map_or(Outcome::CutOff, |answer| self.judged(&answer))
     }
 
-    /// A refusal of a request that is not whole yet, such as 408, is the end of the server's patience.
+    /// Returns the outcome of an answer. A wrong answer to a request that is not whole yet, such as 408, counts as cut
+    /// off.
     fn judged(&self, answer: &JudgedAnswer) -> Outcome {
         match answer.judgement {
             Judgement::Right => Outcome::Right,

@@ -32,8 +32,8 @@ pub struct SlowCounts {
     pub right: u64,
     /// Answers that are not right, or break a rule of HTTP.
     pub wrong: u64,
-    /// Requests whose connection the server ended before the answer was whole, or which it refused before it had all of
-    /// them.
+    /// Requests whose connection the server ended before the answer was whole, and requests that the server refused
+    /// before they were whole.
     pub cut_off: u64,
     /// Connections that were not made.
     pub not_connected: u64,

@@ -1,9 +1,9 @@
-//! Connections that the kernel dropped because the server did not accept those before them.
+//! Connections that the kernel dropped because the server did not accept earlier ones fast enough.
 //!
-//! Two counts know of them, packet by packet. The count of the network namespace (`ListenOverflows`, `ListenDrops`) has
-//! new connections only, but those to all programs. The count of a listening socket (`sk_drops`) has packets to this
-//! socket only, but also those that ask for no connection, such as a reset that comes too late. The server's drops are
-//! those that both counts have.
+//! Two counts include them, packet by packet. The count of the network namespace (`ListenOverflows`, `ListenDrops`) has
+//! only packets of new connections, but of connections to any program. The count of a listening socket (`sk_drops`) has
+//! only packets to this socket, but also packets that ask for no connection, such as a reset that comes too late. The
+//! smaller of the two counts is taken as the server's drops.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::server_side::Server;
 
-/// Packets of new connections that were dropped meanwhile.
+/// Packets of new connections that were dropped between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dropped {
     /// Packets dropped because a listen queue was full.
     pub(crate) overflows: u64,
     /// Packets dropped for any reason.
     pub(crate) drops: u64,
-    /// The program that should have accepted them.
+    /// The program that should have accepted these connections.
     pub(crate) of: QueueOwner,
 }
 
@@ -30,7 +30,7 @@ pub enum QueueOwner {
     /// The server.
     #[default]
     Server,
-    /// All programs: the kernel, or a sandbox, does not tell them apart.
+    /// All programs: the kernel, or a sandbox, does not tell the programs apart.
     Anyone,
 }
 
@@ -39,7 +39,7 @@ pub enum QueueOwner {
 pub(crate) struct Queues {
     /// Overflows and drops of the network namespace, if they can be read.
     all: Option<(u64, u64)>,
-    /// Drops of each socket at which the server listens, by its cookie; `None` if the kernel does not tell.
+    /// Drops of each socket at which the server listens, by its cookie; `None` if the kernel does not tell the drops.
     own: Option<HashMap<u64, u32>>,
 }
 
@@ -67,7 +67,7 @@ impl Queues {
     }
 }
 
-/// Reads the pairs of lines of /proc/net/netstat: names, and below them the numbers.
+/// Reads /proc/net/netstat, which has pairs of lines: a line of names, then a line with their numbers.
 fn counters(text: &str) -> HashMap<&str, u64> {
     let lines: Vec<&str> = text.lines().collect();
     lines

@@ -1,4 +1,4 @@
-//! The machine meanwhile: the time that other programs and machines took (proc(5)).
+//! The machine during the measurement: the CPU time that other programs and other virtual machines took (proc(5)).
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,9 +6,9 @@ use std::fs;
 /// CPU time until some moment, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ticks {
-    /// Time of all programs together: everything but idle and waiting for a disk.
+    /// Time of all programs together: all time except idle time and waiting for a disk.
     pub(crate) busy: u64,
-    /// Time that the hypervisor gave to other machines.
+    /// Time that the hypervisor gave to other virtual machines.
     pub(crate) steal: u64,
     /// Time in all.
     pub(crate) all: u64,
@@ -18,8 +18,8 @@ pub(crate) struct Ticks {
 pub(crate) const TICK_US: u64 = 10_000;
 
 impl Ticks {
-    /// Reads the ticks; `None` where they cannot be read, as without a descriptor, or are not counted, as in some
-    /// sandboxes: zero would be another statement.
+    /// Reads the ticks; `None` if they cannot be read, as without a free descriptor, or are not counted, as in some
+    /// sandboxes. Zero would claim that no time was spent.
     pub(crate) fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
@@ -57,7 +57,7 @@ pub(crate) fn described() -> String {
 }
 
 /// Returns for how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`.
-/// 0 where the kernel does not count it.
+/// 0 if the kernel does not count it.
 pub(crate) fn thread_waited_us() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0_u64) / 1000
@@ -81,7 +81,7 @@ fn cpu_list(text: &str) -> HashSet<u32> {
 mod tests {
     use super::*;
 
-    /// Ticks that are not told are unknown, not zero.
+    /// Ticks that /proc/stat does not tell must be unknown, not zero.
     #[test]
     fn ticks_are_known_or_not() {
         let ticks = Ticks::parse("cpu  1 2 4 100 50 8 16 32 0 0\ncpu0 1 2 4 100 50 8 16 32 0 0\n");

@@ -1,5 +1,5 @@
-//! The server's processes on this machine, which are those that listen at the port, and their descendants: their CPU
-//! time and memory.
+//! CPU time and memory of the server's processes on this machine: the processes that listen at the port, and their
+//! descendants.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::target::url::Address;
 /// The processes of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Server {
-    /// Processes that listen; their descendants are looked up whenever something is asked.
+    /// Processes that listen; their descendants are looked up anew for each reading.
     listeners: Vec<u32>,
     /// The address at which they listen, if it is on this machine and no unix socket.
     address: Option<SocketAddr>,
@@ -25,8 +25,9 @@ pub(crate) struct Server {
 /// Resources that the processes have used until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Used {
-    /// CPU time in microseconds, with that of children that have ended and were waited for. The kernel does not count
-    /// other children (of a parent that ignores SIGCHLD): their time is foreign load, and makes the run invalid.
+    /// CPU time in microseconds, including the time of children that have ended and were waited for. The kernel does
+    /// not count children of a parent that ignores SIGCHLD: their time appears as foreign load, which makes the run
+    /// invalid.
     pub(crate) cpu_us: u64,
     /// Proportional memory (PSS) in bytes: memory that several processes share counts in parts.
     pub(crate) pss_bytes: u64,
@@ -35,7 +36,8 @@ pub(crate) struct Used {
 }
 
 impl Server {
-    /// Finds the processes that listen at `address`; none if that is another machine, or if we may not see them.
+    /// Finds the processes that listen at `address`; none if the address belongs to another machine, or if this user
+    /// may not see the processes.
     pub(crate) fn find(address: &Address) -> Self {
         let here = match address {
             Address::Tcp(address) => is_here(*address).then_some(*address),
@@ -61,13 +63,13 @@ impl Server {
         !self.listeners.is_empty()
     }
 
-    /// Whether the listeners may run on CPUs on which this program may.
+    /// Whether a listener may run on one of the CPUs on which this program may run.
     pub(crate) fn shares_cpus(&self) -> bool {
         let own = cpus_of(std::process::id());
         self.listeners.iter().any(|pid| !cpus_of(*pid).is_disjoint(&own))
     }
 
-    /// Returns the unix sockets at which the processes listen, too.
+    /// Returns the paths of the unix sockets at which the processes also listen.
     pub(crate) fn unix_paths(&self) -> Vec<PathBuf> {
         let held: HashSet<String> = self.listeners.iter().flat_map(|pid| sockets_of(*pid)).collect();
         unix_sockets(&fs::read_to_string("/proc/net/unix").unwrap_or_default())
@@ -76,7 +78,8 @@ impl Server {
             .collect()
     }
 
-    /// Returns the drops until now of each socket at which the server listens, with its cookie.
+    /// Returns the cookie of each socket at which the server listens, and the number of packets that it has dropped
+    /// until now.
     pub(crate) fn drops(&self) -> io::Result<Vec<(u64, u32)>> {
         let Some(address) = self.address else { return Ok(Vec::new()) };
         let all = sock_diag::listeners(address.port())?.into_iter();
@@ -84,7 +87,7 @@ impl Server {
         Ok(own.map(|listener| (listener.cookie, listener.drops)).collect())
     }
 
-    /// Returns what the processes have used until now; `None` where that cannot be read, as without a descriptor.
+    /// Returns what the processes have used until now; `None` if that cannot be read, as without a free descriptor.
     pub(crate) fn used(&self) -> Option<Used> {
         if !self.is_known() {
             return Some(Used::default());
@@ -94,12 +97,12 @@ impl Server {
             match Stat::of(pid) {
                 Ok(stat) => stats.extend(stat.map(|stat| (pid, stat))),
                 Err(error) if Fault::of(&error) == Fault::OutOfFiles => return None,
-                // The process has ended meanwhile.
+                // The process has ended since /proc was listed.
                 Err(_) => {}
             }
         }
         if stats.is_empty() {
-            // This process is there, so the list was not read.
+            // At least this process must be in /proc, so the listing has failed.
             return None;
         }
         let mut tree: HashSet<u32> = HashSet::new();
@@ -135,11 +138,13 @@ impl Stat {
         Ok(Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat"))?))
     }
 
-    /// Reads a line. The process's name stands in parentheses, and may hold any of the characters that part the fields.
+    /// Reads a line. The process's name stands in parentheses, and may contain any of the characters that separate the
+    /// fields.
     fn parse(text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
-        // Field 3, the state, is the first here: ppid is 4, and 14 to 17 are utime, stime, cutime and cstime.
+        // The first item here is field 3 of proc(5), the state: ppid is field 4, and utime, stime, cutime and cstime
+        // are fields 14 to 17.
         let parent = fields.get(1)?.parse().ok()?;
         let ticks: u64 = fields.get(11..15)?.iter().filter_map(|text| text.parse::<u64>().ok()).sum();
         Some(Self { parent, cpu_us: ticks * TICK_US })
@@ -151,7 +156,7 @@ fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Returns the inodes of sockets that listen (state 0A) at `address`, or at its port of every address of this machine.
+/// Returns the inodes of sockets that listen (state 0A) at `address`, or at the wildcard address with the same port.
 fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
     let listeners = text.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -162,10 +167,10 @@ fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
     listeners.collect()
 }
 
-/// Whether a process that listens there gets the connections to `address`.
+/// Whether a socket that listens at `listener` gets the connections to `address`.
 fn takes(listener: SocketAddr, address: SocketAddr) -> bool {
     let (bound, asked) = (listener.ip().to_canonical(), address.ip().to_canonical());
-    // A socket of IPv6 takes IPv4, too, unless it is told not to, which is not shown.
+    // A socket of IPv6 takes IPv4, too, unless it has the option IPV6_V6ONLY, which /proc does not show.
     let is_wildcard = bound.is_unspecified() && (listener.is_ipv6() || asked.is_ipv4());
     listener.port() == address.port() && (bound == asked || is_wildcard)
 }
@@ -237,7 +242,7 @@ mod tests {
         assert_eq!(Some(Stat { parent: 7, cpu_us: 370_000 }), Stat::parse(text));
     }
 
-    /// Lines are as the kernel writes them on a machine whose words begin with their lowest byte.
+    /// The lines are in the form that the kernel writes on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn who_listens_where() {
@@ -259,7 +264,7 @@ mod tests {
         assert_eq!("14", inodes("127.0.0.1:8081"));
     }
 
-    /// A process that listens at the same port of this machine is another server.
+    /// A process of this machine that listens at the same port as a remote server must not be taken for that server.
     #[test]
     fn a_remote_server_is_not_here() {
         #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]
@@ -267,12 +272,12 @@ mod tests {
         #[expect(clippy::unwrap_used, reason = "as above")]
         let port = listener.local_addr().unwrap().port();
 
-        // An address for documentation (RFC 5737), which no machine has.
+        // The address is reserved for documentation (RFC 5737), so no machine has it.
         assert!(!Server::find(&Address::Tcp(([192, 0, 2, 1], port).into())).is_known());
         assert!(Server::find(&Address::Tcp(([127, 0, 0, 1], port).into())).is_known());
     }
 
-    /// The process of this test is the listener.
+    /// The listener that is found must be the process of this test.
     #[test]
     fn who_listens_is_found() {
         #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]

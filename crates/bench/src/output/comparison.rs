@@ -8,14 +8,14 @@ use crate::report::baseline::{Comparison, Unit};
 use crate::report::numbers::{grouped, ms};
 use crate::report::reason::Reason;
 
-/// Note below the ratios: of the percentiles there is one of each run, which does not say how far they differ by
-/// themselves.
+/// Note below the ratios: a run gives only one value of each percentile, which does not tell how much the percentile
+/// varies from run to run.
 pub(crate) const ONE_RUN: &str = "the other ratios are of one run each, and may be noise";
 
 /// Returns the comparison as a table, and its conclusion.
 pub fn compared(comparison: &Comparison, columns: usize) -> String {
     let rows = comparison_rows(comparison);
-    // A column has several units, but a time below a time reads best when their points line up.
+    // A column has several units, but times below one another read best when their decimal points line up.
     let [name, before, now, ratio] =
         [0, 1, 2, 3].map(|column| rows.iter().map(move |row| row[column].clone()));
     let [before, now] = [before.collect(), now.collect()].map(aligned);
@@ -40,7 +40,7 @@ pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
     comparison.rows.iter().map(row).collect()
 }
 
-/// Tells whether there is a difference, as far as that can be told.
+/// Tells whether there is a difference, or that there were too few seconds to tell.
 pub(crate) fn told(comparison: &Comparison) -> String {
     let what = comparison.judged;
     let mark = if comparison.is_disturbed { "DISTURBED, of one run or both: " } else { "" };
@@ -57,14 +57,14 @@ pub(crate) fn told(comparison: &Comparison) -> String {
 /// Heading of the lines of the rates that are tried.
 pub const SEARCH_HEADING: &str = "  requests/s    answered    p50 ms    p99 ms      held\n";
 
-/// Indent of the gates that say why a rate has no figures.
+/// Indent of the gates that explain why a rate has no figures.
 const WHY_INDENT: usize = 14;
 
 /// Returns the line of a rate that was tried: its figures, or INVALID in their place and the reasons below.
 pub fn tried(step: &Step, columns: usize) -> String {
     let is_valid = step.reasons.is_empty();
     let (rate, held) = match (step.load, step.held) {
-        // A closed loop has no rate, and its times are not those from when requests were due.
+        // A closed loop has no due times, so it has no rate to show, and the condition on times does not apply to it.
         ("closed", _) => ("closed loop".to_owned(), "-"),
         (_, false) => (format!("{:.0}", step.rate), "no"),
         (_, true) => (format!("{:.0}", step.rate), if is_valid { "yes" } else { "even so" }),

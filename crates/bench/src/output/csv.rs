@@ -9,7 +9,7 @@ use crate::report::numbers::float;
 use crate::report::reason::Reason;
 use crate::report::whole::{Report, ServerSide, UrlSide};
 
-/// A column's name, which ends in its unit where it has one, and the run's cell in it.
+/// A column's name, which ends in the unit if the column has one, and the cell of the run in this column.
 type Cell = (String, String);
 
 /// Returns the report as CSV; figures that must not be used are left out.
@@ -77,7 +77,8 @@ fn counts(report: &Report) -> Vec<Cell> {
     named(cells.map(|(name, count)| (name, count.to_string())))
 }
 
-/// Returns the cells of the server, this program, the connections, and the counts that were asked for besides.
+/// Returns the cells of the server, this program, the connections, and the counts that the user has additionally asked
+/// for.
 fn sides(report: &Report) -> Vec<Cell> {
     let (server, generator, fair) = (report.server.as_ref(), &report.generator, &report.fairness);
     let cells = [

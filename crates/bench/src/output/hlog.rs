@@ -1,4 +1,4 @@
-//! A report's times as a log of `HdrHistogram`, which its own tools plot and compare.
+//! A report's times as a log of `HdrHistogram`, which the tools of that project plot and compare.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use crate::report::whole::Report;
 const NS_PER_MS: f64 = 1e6;
 
 /// Returns the times of right answers: from when requests were due in an open loop, else from when they were sent. If
-/// they must not be used, the reasons stand above them, as comments.
+/// the times must not be used, the reasons stand above the times, as comments.
 ///
 /// # Errors
 ///

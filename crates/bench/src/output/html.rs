@@ -47,7 +47,7 @@ pub fn html(report: &Report, judged: Judged<'_>) -> serde_json::Result<String> {
         ("{{version}}", escaped(report.version)),
         ("{{json}}", json),
     ];
-    // One pass replaces all places, so that the text of a part is never taken for a place of its own.
+    // One pass replaces all placeholders, so that a placeholder within the text of a part is never replaced.
     let mut page = String::new();
     let mut rest = PAGE;
     while let Some(at) = rest.find("{{") {

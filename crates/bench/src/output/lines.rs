@@ -1,7 +1,7 @@
 //! Lines of a terminal: sentences are broken between words, and cells line up.
 
-/// Returns a name in a column of its own, and its text beside it, which is broken between words where a line is full. A
-/// word that is longer than a line, such as a URL, stays whole.
+/// Returns a name in a column of its own, and beside it the text, broken between words into lines of at most `columns`.
+/// A word that is longer than a line, such as a URL, stays whole.
 pub(crate) fn entry(name: &str, indent: usize, text: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut line = format!("{name:indent$}");
@@ -21,7 +21,7 @@ pub(crate) fn entry(name: &str, indent: usize, text: &str, columns: usize) -> St
     out + &line + "\n"
 }
 
-/// Lines up the cells of rows at the right of their columns, those of the column `left` at its left.
+/// Aligns the cells of rows to the right of their columns, but the cells of the column `left` to the left.
 pub(crate) fn grid(rows: &[Vec<String>], left: usize) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let of_column = |column: usize| {
@@ -37,14 +37,15 @@ pub(crate) fn grid(rows: &[Vec<String>], left: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Puts blanks behind numbers that have fewer decimals than others: at the right of a column their points line up.
+/// Appends blanks to numbers that have fewer decimals than others, so that the decimal points line up in a column that
+/// is aligned to the right.
 pub(crate) fn aligned(numbers: Vec<String>) -> Vec<String> {
     let behind = |number: &str| number.find('.').map_or(0, |point| number.len() - point);
     let most = numbers.iter().map(|number| behind(number)).max().unwrap_or(0);
     numbers.into_iter().map(|number| format!("{number}{}", " ".repeat(most - behind(&number)))).collect()
 }
 
-/// Returns how many characters a terminal shows.
+/// Returns how many columns of a terminal the text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }

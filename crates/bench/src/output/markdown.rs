@@ -18,7 +18,7 @@ pub struct Judged<'a> {
     pub comparison: Option<&'a Comparison>,
     /// The user's own conditions by which the report fails, in sentences.
     pub failures: &'a [String],
-    /// The conditions by which it does not fail.
+    /// The user's own conditions by which the report does not fail.
     pub passed: &'a [String],
 }
 
@@ -75,7 +75,7 @@ fn of_urls(report: &Report) -> String {
     let titles = URL_COLUMNS.join(" | ");
     let mut out = format!("\n| {titles} |\n|{} --- |\n", " ---: |".repeat(URL_COLUMNS.len() - 1));
     for [numbers @ .., url] in urls(report) {
-        // In a table a bar ends a cell, even within code.
+        // A vertical bar ends a cell of a table, even within code.
         let _ = writeln!(out, "| {} | {} |", numbers.join(" | "), code(&url).replace('|', "\\|"));
     }
     out
@@ -106,11 +106,12 @@ fn table_head<'a>(first: &str, titles: impl Iterator<Item = &'a str>) -> String 
     format!("| {first} | {} |\n| --- |{}\n", titles.join(" | "), " ---: |".repeat(titles.len()))
 }
 
-/// Returns text as code, between more backticks than it has in a row (section 6.1 of `CommonMark`).
+/// Returns text as a code span: it stands between more backticks than it contains in a row (section 6.1 of
+/// `CommonMark`).
 fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // A reader of Markdown takes off one blank at both ends.
+    // A Markdown parser strips one blank at both ends.
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }

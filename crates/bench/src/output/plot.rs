@@ -13,18 +13,19 @@ const SIZE: (f64, f64) = (340.0, 150.0);
 /// Room for the labels at the left, above, at the right and below.
 const MARGIN: (f64, f64, f64, f64) = (52.0, 8.0, 16.0, 22.0);
 
-/// Labels of seconds at most, besides the label of the first.
+/// The largest number of labels of seconds, not counting the label of the first second.
 const SECOND_LABELS_MAX: usize = 10;
 
-/// Labels of an axis of times at most: where there are more decades, some have no label.
+/// The largest number of labels of an axis of times: if there are more decades, some have no label.
 const TIME_LABELS_MAX: usize = 6;
 
 /// The mapping of a figure to a place from 0 to 1 along an axis.
 #[derive(Clone, Copy)]
 enum Scale {
-    /// From nothing to the most.
+    /// From zero to `most`.
     Linear { most: f64 },
-    /// Between two times in microseconds, so that a hundredth of a millisecond and ten seconds are on one plot.
+    /// Logarithmic between two times in microseconds, so that one plot can show a hundredth of a millisecond and ten
+    /// seconds.
     Log { low: f64, high: f64 },
 }
 
@@ -51,7 +52,7 @@ impl Scale {
         match self {
             Self::Linear { most } => vec![(grouped_whole(most), 1.0), ("0".to_owned(), 0.0)],
             Self::Log { low, high } => {
-                // Within two decades there is room for labels in between.
+                // If the axis spans less than two decades, there is room for labels within a decade.
                 let digits: &[f64] = if high / low < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
                 let powers = (0..=9).map(|power| low * 10.0_f64.powi(power));
                 let marks = powers.flat_map(|decade| digits.iter().map(move |digit| decade * digit));
@@ -63,7 +64,7 @@ impl Scale {
     }
 }
 
-/// Returns one, two or five times a power of ten of microseconds in milliseconds, with no more digits than it has.
+/// Returns a label in milliseconds; `us` is one, two or five times a power of ten, so the label needs no rounding.
 fn decade_ms(us: f64) -> String {
     if us < 1e3 { format!("{}", us / 1e3) } else { grouped_whole(us / 1e3) }
 }
@@ -133,13 +134,14 @@ fn second_labels(count: usize) -> Vec<(String, f64)> {
     labelled.map(|second| (format!("{second} s"), second_place(second - 1, count))).collect()
 }
 
-/// Plots the times by percentile up to the longest, if they may be shown. Each nine takes as much room as the one
-/// before.
+/// Plots the times by percentile up to the longest, if they may be shown. Each further nine, as from p99 to p99.9,
+/// takes the same room.
 pub(crate) fn curve(report: &Report) -> String {
     let nines = |percentile: f64| -(1.0 - percentile / 100.0).log10();
     let below =
         report.curve.iter().map(|(percentile, _)| *percentile).filter(|percentile| *percentile < 100.0);
-    // The longest time stands one nine behind the last whole nine. Rounding must not cost one.
+    // The longest time stands one nine behind the last whole nine. The small addend keeps rounding from losing a whole
+    // nine.
     let end = (below.map(nines).fold(0.0, f64::max) + 1e-6).floor() + 1.0;
     let place = |percentile: f64| (nines(percentile) / end).min(1.0);
     let whole = ["0", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "p99.99999"];
@@ -161,7 +163,8 @@ pub(crate) fn curve(report: &Report) -> String {
     if report.is_valid() { plot.svg() } else { String::new() }
 }
 
-/// Plots how many answers took how long: a bar for each stretch of times; all stretches are equally wide on their axis.
+/// Plots how many answers took how long, with a bar for each interval of times; all intervals are equally wide on the
+/// axis.
 pub(crate) fn histogram(report: &Report) -> String {
     let bars = &report.histogram;
     let most = bars.iter().map(|(_, _, count)| float(*count)).fold(0.0, f64::max);
@@ -173,7 +176,7 @@ pub(crate) fn histogram(report: &Report) -> String {
     let mut drawn = String::new();
     for (from_us, to_us, count) in bars {
         let (from, to) = (axis.place(*from_us) * width, axis.place(*to_us) * width);
-        // A bar that is not empty is at least a line: the few slow answers are the interesting ones.
+        // A bar of at least one answer is drawn at least as a line: the few slow answers are the interesting ones.
         let tall = (float(*count) / most * height).max(1.0);
         let _ = write!(
             drawn,
@@ -195,7 +198,7 @@ pub(crate) fn histogram(report: &Report) -> String {
 }
 
 impl Plot {
-    /// Draws a line over the points of each kind.
+    /// Draws each line of the plot through its points.
     fn svg(&self) -> String {
         let (width, height) = SIZE;
         if self.lines.iter().all(|(_, points)| points.len() < 2) {

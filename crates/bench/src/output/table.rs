@@ -16,7 +16,7 @@ const INDENT: usize = 12;
 /// Indent of the rest of a long sentence without a name.
 const URL_INDENT: usize = 4;
 
-/// Whether a terminal shows the text.
+/// The means of emphasis in the text, which depend on whether a terminal shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// Letters only.
@@ -114,7 +114,8 @@ fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
     std::iter::once(format!("{name:width$}", width = INDENT - 2)).chain(cells).collect()
 }
 
-/// Returns a line for each URL of a list, and one more for the URL itself where it does not fit beside the numbers.
+/// Returns a line for each URL of a list, and a second line for the URL itself if a URL does not fit beside the
+/// numbers.
 fn of_urls(report: &Report, columns: usize) -> String {
     if report.urls.is_empty() {
         return String::new();

@@ -1,11 +1,11 @@
-//! Pieces of text that all forms share, each made of a report.
+//! Pieces of text, made from a report, that all output forms share.
 
 use crate::counting::latency::{COLUMNS, Column, Latency, column, told};
 use crate::generator::slow_side::SlowSide;
 use crate::report::numbers::{float, grouped, grouped_whole, ms};
 use crate::report::whole::{RATE_SECONDS_MIN, Report, UrlSide, can_drift, unknown};
 
-/// Shows a time of a table in milliseconds, or a hyphen where there are too few times to tell it.
+/// Shows a time of a table in milliseconds, or a hyphen if there are too few times for this column.
 pub(crate) fn cell(column: &Column, times: &Latency) -> String {
     told(column, times).map_or_else(|| UNTOLD.to_owned(), ms)
 }
@@ -21,7 +21,7 @@ pub(crate) fn megabytes(report: &Report) -> String {
 /// Titles of the table of a list of URLs.
 pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"];
 
-/// Returns a row for each URL of a list; without the times if they must not be used.
+/// Returns a row for each URL of a list; the times are left out if they must not be used.
 pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
     let row = |url: &UrlSide| {
         let [p50, p99] = ["p50", "p99"].map(|title| match column(title) {
@@ -45,8 +45,8 @@ pub(crate) fn server_of(url: &str) -> &str {
     &url[..end.unwrap_or(url.len())]
 }
 
-/// Returns the request and its place: a method and a URL, or the number of URLs and their server. With a list, the URL
-/// of the command line says no more than the server.
+/// Returns the request and its place: a method and a URL, or the number of URLs and their server. If there is a list,
+/// only the server in the URL of the command line matters.
 pub(crate) fn title(report: &Report) -> [String; 2] {
     let asked = &report.asked;
     match report.urls.len() {
@@ -82,7 +82,7 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
     ]
 }
 
-/// Tells that the user has ended the run, and how early; `None` if the run ended by itself.
+/// Tells that the user has interrupted the run, and after how much of it; `None` if the run ended by itself.
 pub(crate) fn interrupted(report: &Report) -> Option<String> {
     let (asked, seconds) = (&report.asked, report.seconds);
     let of = match (asked.requests, asked.duration_ms) {
@@ -96,8 +96,8 @@ pub(crate) fn interrupted(report: &Report) -> Option<String> {
 /// Mark beside a disturbed figure.
 pub(crate) const DISTURBED: &str = "DISTURBED";
 
-/// Returns the notes that a reader of the figures must know, with a word in front of each: what has disturbed the
-/// figures, and what they do not say.
+/// Returns the notes that a reader of the figures must know, each with its mark: disturbances of the run that the user
+/// has accepted, and warnings.
 pub(crate) fn marks(report: &Report) -> Vec<(&'static str, String)> {
     let disturbed = report.disturbed.iter().map(|reason| (DISTURBED, reason.why.clone()));
     disturbed.chain(report.warnings.iter().map(|reason| ("warning", reason.why.clone()))).collect()
@@ -114,13 +114,13 @@ pub(crate) fn rate(report: &Report) -> String {
     if report.has_rate() { grouped(report.rate) } else { UNTOLD.to_owned() }
 }
 
-/// Tells which figures need more answers or time than there were, and how much.
+/// Tells which figures need more answers or a longer measurement, and how many answers or how long.
 fn untold(report: &Report) -> Option<String> {
     let mut parts = Vec::new();
     if !report.has_rate() {
         let (right, ms) = (report.counts.right, report.seconds * 1e3);
         parts.push(format!(
-            "{right} answers within {ms:.1} ms are no rate, which takes {:.0} ms",
+            "{right} answers within {ms:.1} ms are too few for a rate, which takes {:.0} ms",
             RATE_SECONDS_MIN * 1e3
         ));
     }
@@ -176,8 +176,8 @@ pub(crate) fn errors(report: &Report) -> Vec<(&'static str, String)> {
     out
 }
 
-/// Returns the texts below the counts, each with its name: for a valid run those of the server, this program and the
-/// connections; for any run the counts of what was asked for besides.
+/// Returns the texts below the counts, each with its name: for a valid run, the texts of the server, this program and
+/// the connections; for any run, the counts that the user has additionally asked for.
 pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     let mut sides = if report.is_valid() { figures(report) } else { Vec::new() };
     if report.asked.sample > 1 {
@@ -197,10 +197,11 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     sides
 }
 
-/// Returns the texts of a valid run only, because a figure that stands beside INVALID is quoted without it.
+/// Returns the texts that only a valid run has: people would quote a figure that stands beside INVALID without that
+/// word.
 fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
-        || "not on this machine, or not ours to see".to_owned(),
+        || "not on this machine, or not visible to this user".to_owned(),
         |server| {
             let cpu = server.cpu_us().map_or_else(
                 || {
@@ -232,8 +233,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
     sides.extend(untold(report).map(|text| ("too few", text)));
     if !can_drift(report) {
-        let text =
-            "too short to tell a drift, for which it takes 5 s; a stall of half a second would be named";
+        let text = "too short to tell a drift, which takes 5 s; a stall of half a second would be named";
         sides.push(("steady", text.to_owned()));
     }
     if let (Some(in_time), Some(deadline_ms)) = (report.in_time, report.asked.deadline_ms) {
@@ -243,7 +243,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     sides
 }
 
-/// Describes the outcomes of slow clients' requests; without the times if they must not be used.
+/// Describes the outcomes of slow clients' requests; the times are left out if they must not be used.
 fn slow(side: &SlowSide, with_times: bool) -> String {
     let counts = &side.counts;
     let of = |outcome: &str, count: u64, times: &Latency| match count {
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::report::verdict::tests::good;
 
-    /// Unknown facts about the machine are reported, even where there are no figures.
+    /// Facts that the machine did not tell must be reported as unknown.
     #[test]
     fn what_the_machine_did_not_tell() {
         let mut report = good();

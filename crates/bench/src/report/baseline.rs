@@ -7,7 +7,7 @@ use crate::plan::{Plan, WeightedRequest};
 use crate::report::numbers::float;
 use crate::report::whole::{Report, count_whole, whole_seconds};
 
-/// An earlier report, as far as it is compared.
+/// The parts of an earlier report that are compared.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Baseline {
     schema: String,
@@ -28,7 +28,7 @@ pub struct Baseline {
     server: Option<Cpu>,
 }
 
-/// The earlier request and load, as far as they decide about the figures.
+/// The parts of the earlier request and load that determine the figures.
 #[derive(Clone, Debug, Deserialize)]
 struct BaselineAsked {
     url: String,
@@ -80,13 +80,13 @@ struct Cpu {
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<Row>,
-    /// The figure that `between` is about: in a closed loop the rate; in an open loop the mean time, because the rate
-    /// is the one at which requests came.
+    /// The figure that `between` is about: in a closed loop the rate; in an open loop the mean time, because there the
+    /// plan sets the rate.
     pub judged: &'static str,
-    /// Bounds between which the ratio of that figure now to before lies with 95 % confidence, as far as the seconds of
-    /// each run tell; `None` when there are too few. They do not cover differences from run to run.
+    /// Bounds of the ratio of that figure now to before, with 95 % confidence, from the variation between the seconds
+    /// of each run; `None` if there are too few seconds. The bounds do not cover differences from run to run.
     pub between: Option<(f64, f64)>,
-    /// Whether one of both runs was disturbed, which the user has accepted.
+    /// Whether at least one of the two runs was disturbed and the user has accepted that.
     pub is_disturbed: bool,
 }
 
@@ -124,7 +124,7 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// A sentence: the text is no report, one of another shape, or one whose figures must not be used.
+    /// A sentence: the text is no report, or a report of another schema, or a report whose figures must not be used.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let baseline: Self =
             serde_json::from_str(text).map_err(|error| format!("it is no report: {error}"))?;
@@ -144,11 +144,12 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Checks that a plan asks for the same as the earlier run: figures of another load say nothing of the server.
+    /// Checks that a plan asks for the same load as the earlier run: a difference between figures of different loads
+    /// says nothing about the server.
     ///
     /// # Errors
     ///
-    /// A sentence that tells in what they differ.
+    /// A sentence that tells in what the two differ.
     pub fn check(&self, plan: &Plan) -> Result<(), String> {
         let asked = &self.asked;
         let rows = [
@@ -243,13 +244,13 @@ fn slow(sides: &[BaselineSlow]) -> String {
 }
 
 impl Row {
-    /// Returns how many times as much the figure is now.
+    /// Returns the value now divided by the earlier value.
     pub fn ratio(&self) -> f64 {
         self.now / self.before
     }
 }
 
-/// Bootstraps: returns the middle 95 % of the ratios of the means of samples that are drawn from both.
+/// Bootstraps: draws samples from the seconds of both runs, and returns the middle 95 % of the ratios of their means.
 fn ratio_between(before: &[f64], now: &[f64]) -> Option<(f64, f64)> {
     if before.len().min(now.len()) < SECONDS_MIN {
         return None;
@@ -271,7 +272,8 @@ mod tests {
     use super::*;
     use crate::report::verdict::tests::good;
 
-    /// In an open loop the rate is the one at which requests came, however slow the answers are.
+    /// In a closed loop the rate must be judged, and in an open loop the mean time, because the plan sets the rate
+    /// there.
     #[test]
     fn what_is_judged() {
         let mut report = good();

@@ -20,7 +20,7 @@ pub struct Condition {
 /// The figure that is compared.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
-    /// A time of [`Latency`](crate::Latency): from when a request was due, if there is a rate.
+    /// A time of [`Latency`](crate::Latency); in an open loop, from when a request was due.
     Time(&'static Column),
     Rate,
     Errors,
@@ -36,10 +36,10 @@ impl Condition {
         Some(if self.is_above { figure > self.bound } else { figure < self.bound })
     }
 
-    /// Tells why a report fails of which the condition must not hold; `None` when it does not fail.
+    /// Tells why a report fails if this condition must not hold; `None` if the report does not fail.
     pub fn failure(&self, report: &Report) -> Option<String> {
         match self.holds(report) {
-            // Wrong answers are counted, however few there are, so this is about figures that need more.
+            // A count of wrong answers needs no minimum, so only other figures get here.
             Some(_) if report.is_valid() && self.lacks(report).is_some() => {
                 Some(format!("failed: {self} cannot be told: {}", self.lacks(report)?))
             }
@@ -56,7 +56,7 @@ impl Condition {
         }
     }
 
-    /// Tells what the figure needs and the report has too little of; `None` if there is enough.
+    /// Tells what the report has too little of for this figure; `None` if it has enough.
     fn lacks(&self, report: &Report) -> Option<String> {
         match self.figure {
             Figure::Time(column) => {
@@ -95,8 +95,8 @@ impl Condition {
         })
     }
 
-    /// Whether there can be a highest rate at which the condition holds: it is an upper bound on a figure that grows
-    /// with the rate.
+    /// Whether there can be a highest rate at which the condition holds, because the condition is an upper bound on a
+    /// figure that grows with the rate.
     pub fn has_highest_rate(&self) -> bool {
         !self.is_above && !matches!(self.figure, Figure::Rate)
     }
@@ -134,7 +134,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Reads a time as written, in microseconds.
+/// Reads a time such as `50ms`, and returns it in microseconds.
 fn time_us(text: &str) -> Option<f64> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
     let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == &text[end..])?;

@@ -6,7 +6,8 @@ pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// Shows a number without its fraction, in groups of three digits; small ones keep one digit behind the point.
+/// Shows a number without its fraction, in groups of three digits; a number below 1,000 keeps one digit behind the
+/// point.
 pub fn grouped(number: f64) -> String {
     if number < 1000.0 {
         return format!("{number:.1}");

@@ -1,4 +1,4 @@
-//! A reason that stands beside or in the place of figures.
+//! A reason that is shown beside figures, or in their place.
 
 use serde::{Deserialize, Serialize};
 

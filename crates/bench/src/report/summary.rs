@@ -15,8 +15,8 @@ use crate::report::whole::{
     Asked, Fairness, GeneratorSide, MachineSide, Overdue, Report, Run, SCHEMA, ServerSide, UrlSide,
 };
 
-/// The answers of a connection took much longer than those of other connections if their mean is this many times p99 of
-/// all answers. For a connection with fewer answers than the minimum, chance decides.
+/// A connection counts as slow if the mean time of its answers is more than this many times the p99 of all answers. A
+/// connection with fewer answers than the minimum does not count, because there chance decides.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 
@@ -30,14 +30,15 @@ pub(crate) struct Observed {
     /// Time between the two looks at the server and the machine.
     pub(crate) watched_ns: u64,
     pub(crate) ceiling_rate: f64,
-    /// CPU time of the server's processes; like the fields that follow, unknown where it could not be read.
+    /// CPU time of the server's processes; `None`, like the fields that follow, if it could not be read.
     pub(crate) server_cpu_us: Option<u64>,
-    /// The server's processes at the end, if they are ours to see.
+    /// The server's processes at the end, if this user may see them.
     pub(crate) server: Option<Used>,
     pub(crate) own_cpu_us: Option<u64>,
     pub(crate) ticks: Option<Ticks>,
     pub(crate) dropped: Option<Dropped>,
-    /// Whether the server may use the CPUs of this program; also if it is here and not ours to see.
+    /// Whether the server may use the CPUs of this program. It is assumed if the server is on this machine and this
+    /// user may not see it.
     pub(crate) shares_cpus: bool,
 }
 
@@ -153,7 +154,7 @@ impl UrlSide {
 }
 
 impl Fairness {
-    /// Compares connections that have many requests each; 99 of 100 of all answers took `p99_us` at most.
+    /// Compares connections that have many requests each. `p99_us` is the p99 of all answers.
     fn of(connections: &[OfConnection], p99_us: f64) -> Self {
         let mut counts: Vec<u64> = connections.iter().map(|of| of.right).collect();
         counts.sort_unstable();
@@ -185,8 +186,8 @@ impl Fairness {
 }
 
 impl GeneratorSide {
-    /// A generator that shares its CPUs with the server waits for it, as the server does for the generator: that wait
-    /// is not its own work.
+    /// If the generator and the server share CPUs, each waits while the other runs: the generator's waiting time then
+    /// does not count as its own work.
     fn new(tally: &Tally, observed: &Observed, seconds: f64) -> Self {
         let busy_us = if observed.shares_cpus { tally.cpu_us } else { tally.busy_us };
         Self {
@@ -203,7 +204,7 @@ impl ServerSide {
         Some(Self {
             processes: used.processes,
             cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
-            // Each process may be off by a tick, too many as often as too few.
+            // The time of each process may be wrong by one tick, as often too high as too low.
             cpu_us_error: float(TICK_US) * f64::from(used.processes).sqrt() / float(counts.settled().max(1)),
             cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
             pss_bytes: used.pss_bytes,
@@ -254,8 +255,9 @@ fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
     told
 }
 
-/// Returns the time that nine of ten answers do not exceed, without the answers that a time of `lull_ns` without any
-/// may have held up: in a closed loop all that can be under way at once, in an open loop all that were due meanwhile.
+/// Returns the time that nine of ten answers do not exceed. Answers do not count that a stretch of `lull_ns` without
+/// any answer may have held up: in a closed loop as many as can be under way at once, in an open loop as many as were
+/// due in that stretch.
 fn usual_us(plan: &Plan, tally: &Tally, lull_ns: u64) -> f64 {
     let at_once = f64::from(plan.connections) * f64::from(plan.pipeline);
     let held_up = plan.load.rate().map_or(at_once, |rate| rate * float(lull_ns) / 1e9);
@@ -272,8 +274,8 @@ fn edges(ns: i64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A count that could not be read once gives no figure: the ticks since the machine was started are not those of a
-    /// run.
+    /// If a count could not be read, the foreign CPUs must be unknown: the ticks since the start of the machine are not
+    /// the ticks of a run.
     #[test]
     fn others_are_known_if_all_that_is_needed_is() {
         let known = Observed {
@@ -303,7 +305,8 @@ mod tests {
         assert!((unfair.jain - 1.0 / 3.0).abs() < 1e-9);
     }
 
-    /// Four of sixteen connections wait for 20 ms, the others for 0.1 ms: their answers are one in 600 of all.
+    /// Four of sixteen connections wait for 20 ms, the others for 0.1 ms: the slow connections have only one in 600 of
+    /// all answers, and must still be found.
     #[test]
     fn percentiles_over_connections() {
         let of = |right, us| OfConnection { right, sum_ns: right * us * 1_000 };

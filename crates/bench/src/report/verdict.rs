@@ -1,7 +1,7 @@
 //! The gates: reasons why the figures of a run must not be used.
 //!
-//! Each gate looks at a finished report. One that fails puts its sentence in the place of the figures, because a
-//! figure with a footnote is quoted without it.
+//! Each gate looks at a finished report. If a gate fails, its sentence is shown instead of the figures, because people
+//! quote a figure without its footnote.
 
 use std::f64::consts::PI;
 
@@ -11,50 +11,54 @@ use crate::report::numbers::{float, ms};
 use crate::report::reason::Reason;
 use crate::report::whole::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
 
-/// Little's law: the requests under way must be rate times time, or some are not in the figures. Requests under way at
-/// either end of the measurement are only partly in it, which matters where they take long; that part is known.
+/// Little's law: the mean number of requests under way must equal rate times mean time, or the figures lack some
+/// requests; this is the tolerance. Requests under way at either end lie only partly in the measurement, which matters
+/// if requests take long; this part is known.
 const LITTLE_OFF_MAX: f64 = 0.05;
 
 /// Answers and seconds below which Little's law and steadiness say nothing.
 const ANSWERS_MIN: u64 = 1_000;
 const SECONDS_MIN: f64 = 1.0;
 
-/// Share of busy time from which on the generator measures itself.
+/// Share of busy time above which the generator measures its own speed, not the server's.
 const BUSY_MAX: f64 = 0.9;
 
 /// Time that the hypervisor may take, in percent, and CPUs that other programs may take.
 const STEAL_PERCENT_MAX: f64 = 2.0;
 const FOREIGN_CPUS_MAX: f64 = 0.1;
 
-/// Part by which the first and the last third of the seconds may differ.
+/// Part by which the rates of the first and the last third of the seconds may differ.
 const DRIFT_MAX: f64 = 0.1;
 
-/// Share of the median below which a second is a stall.
+/// A second is a stall if its right answers are fewer than this share of the median.
 const STALL_SHARE: f64 = 0.5;
 
 /// Deviation of random numbers that chance explains, in standard deviations: it is exceeded one time in 16,000.
 const CHANCE: f64 = 4.0;
 
-/// A server gets slower when the times of the last third of the seconds are this many times those of the first, and
-/// longer by more than what a machine does by itself; open loops only, for in a closed one the rate says it.
+/// A server gets slower if the times of the last third of the seconds are more than this many times those of the first
+/// third, and exceed them by more than `SLOWER_US_MIN`, because smaller differences occur on any machine. This is
+/// checked in open loops only; in a closed loop the rate falls.
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;
 
-/// Time without an answer that is a stall, if answers take less than half of it, and come so often that chance leaves
-/// no such gap: of `n` gaps of a random series the longest is `ln n + 5` times the mean once in 150 runs.
+/// A time without an answer is a stall if it is longer than this, if answers usually take less than half of it, and if
+/// answers come so often that chance does not explain such a gap: of `n` gaps of a random series, the longest exceeds
+/// `ln n + 5` times the mean once in 150 runs.
 const STALL_MS_MIN: u64 = 500;
 const STALL_TIMES: f64 = 2.0;
 const STALL_CHANCE: f64 = 5.0;
 
-/// Age of a request under way at the end that is a stall, if it is `HUNG_TIMES` older than any answer.
+/// A request under way at the end is a stall if it is older than this, and older than `HUNG_TIMES` times the slowest
+/// answer.
 const HUNG_MS_MIN: u64 = 500;
 const HUNG_TIMES: f64 = 2.0;
 
-/// Part of the due requests that may be without an answer, besides those under way.
+/// Part of the due requests that may have no answer, not counting the requests under way.
 const MISSING_MAX: f64 = 0.05;
 
-/// Part of the due requests that may be without an answer for longer than p99 at the end: more would move p99. A
-/// machine that stands still for a moment leaves a few.
+/// Part of the due requests that may, at the end, have waited for an answer for longer than p99: more would change p99.
+/// A few are always allowed, because a machine that stops for a moment leaves a few.
 const OVERDUE_MAX: f64 = 0.01;
 const OVERDUE_MIN: u64 = 5;
 
@@ -75,7 +79,8 @@ const GATES: [Gate; 11] = [
 ];
 
 impl Report {
-    /// Settles whether the figures may be used. If a gate of `accepted` fails, they are disturbed.
+    /// Settles whether the figures may be used. If a gate of `accepted` fails, the figures are marked as disturbed, and
+    /// may be used.
     pub(crate) fn judge(&mut self, accepted: &[&str]) {
         let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
         (self.disturbed, self.invalid) = reasons(self).into_iter().partition(is_accepted);
@@ -100,7 +105,7 @@ const WARNINGS: [Gate; 7] = [
     ("long-head", long_head),
 ];
 
-/// Drift of an open loop from which on it is reported, although no gate closes for it yet.
+/// A drift of an open loop above this is reported as a warning, although no gate fails yet.
 const DRIFTS_TIMES: f64 = 1.1;
 
 /// Returns all warnings that there are reasons for.
@@ -108,8 +113,8 @@ fn warnings(report: &Report) -> Vec<Reason> {
     WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
-/// Warns of slow connections: in a closed loop they ask seldom, so the percentiles over requests are those of the
-/// others.
+/// Warns of slow connections: in a closed loop slow connections send few requests, so percentiles over requests show
+/// only the other connections.
 fn unfair(report: &Report) -> Option<String> {
     let fair = &report.fairness;
     let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
@@ -129,7 +134,7 @@ fn unfair(report: &Report) -> Option<String> {
     })
 }
 
-/// Warns of answers that get slower by less than a gate closes for; the rate of an open loop does not show it.
+/// Warns of answers that get slower, but not enough for a gate to fail; the rate of an open loop does not show this.
 fn drifts(report: &Report) -> Option<String> {
     let seconds = whole_seconds(report);
     if !report.is_valid() || report.asked.rate.is_none() || !can_drift(report) {
@@ -141,7 +146,7 @@ fn drifts(report: &Report) -> Option<String> {
     let rises = first <= middle && middle <= last && last > DRIFTS_TIMES * first && last - first > chance_us;
     rises.then(|| {
         format!(
-            "answers took {:.0} % longer in the last third than in the first ({} and {} ms), and in between something \
+            "answers took {:.0} % longer in the last third than in the first ({} and {} ms), and the middle third lies \
              between: the server may get slower and slower",
             100.0 * (last / first - 1.0),
             ms(last),
@@ -152,8 +157,9 @@ fn drifts(report: &Report) -> Option<String> {
 
 fn interim(report: &Report) -> Option<String> {
     let (all, most) = (report.interim_answers, report.interim_most);
-    (all > 0)
-        .then(|| format!("{all} interim answers (1xx) came before the others, {most} at most before one"))
+    (all > 0).then(|| {
+        format!("{all} interim answers (1xx) came before the final ones, at most {most} before one answer")
+    })
 }
 
 fn early(report: &Report) -> Option<String> {
@@ -169,7 +175,7 @@ fn bare_lf(report: &Report) -> Option<String> {
     let odd = report.odd_heads.bare_lf;
     (odd > 0).then(|| {
         format!(
-            "{odd} answers have heads with lines that end in LF without CR: clients may take them or not \
+            "{odd} answers have heads with lines that end in LF without CR: some clients accept them, others do not \
              (RFC 9112 section 2.2)"
         )
     })
@@ -247,7 +253,7 @@ fn little(report: &Report) -> Option<String> {
     let off = expected / report.in_flight_mean - 1.0;
     let times = (off.abs() > LITTLE_OFF_MAX).then(|| {
         format!(
-            "{:.1} requests were under way on average, rate times time is {expected:.1}: the times are not those of \
+            "{:.1} requests were under way on average, rate times time is {expected:.1}: the times do not include \
              all requests",
             report.in_flight_mean
         )
@@ -255,8 +261,9 @@ fn little(report: &Report) -> Option<String> {
     times.or_else(|| idle(report))
 }
 
-/// Tells if connections were idle. In a closed loop every connection has its requests under way all the time,
-/// whatever the times are. If the number of requests is given, none are left for some connections at the end.
+/// Tells if connections were idle. In a closed loop every connection always has its requests under way, however long
+/// answers take. A run with a given number of requests is not checked, because towards its end some connections have no
+/// request left.
 fn idle(report: &Report) -> Option<String> {
     let asked = &report.asked;
     let all = f64::from(asked.connections) * f64::from(asked.pipeline);
@@ -266,7 +273,7 @@ fn idle(report: &Report) -> Option<String> {
     is_idle.then(|| {
         format!(
             "{:.1} requests were under way on average, and there was always room for {all}: connections waited for \
-             something else than answers",
+             something other than answers",
             report.in_flight_mean
         )
     })
@@ -278,7 +285,7 @@ fn generator(report: &Report) -> Option<String> {
         let (busy, waiting) = (100.0 * side.busy, 100.0 * side.waiting);
         return Some(format!(
             "the generator was {busy:.0} % busy, and measures itself; give it more threads (-t), or CPUs of its own: for \
-             {waiting:.0} % of the time it waited for one"
+             {waiting:.0} % of the time it waited for a CPU"
         ));
     }
     (side.ceiling_rate > 0.0 && report.rate > BUSY_MAX * side.ceiling_rate).then(|| {
@@ -305,7 +312,7 @@ fn listen_queue(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether other programs use the machine, as far as that is known.
+/// Whether other programs or virtual machines are known to use the machine.
 pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
     machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
         || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
@@ -349,7 +356,7 @@ fn steady(report: &Report) -> Option<String> {
         ));
     }
     let [first, _, last] = thirds(&rates).map(median);
-    // The median of many random numbers varies less than one of them.
+    // The median of many random numbers varies less than a single number.
     let of_medians = by_chance(report, middle) * (PI / float(rates.len().div_ceil(3) as u64)).sqrt();
     let has_drifted = (last / first - 1.0).abs() > DRIFT_MAX && (last - first).abs() > of_medians;
     let drift = has_drifted
@@ -357,13 +364,14 @@ fn steady(report: &Report) -> Option<String> {
     drift.or_else(|| slower(report, seconds))
 }
 
-/// Returns how far the number of answers in a second may be from the usual one without any reason. Random arrivals
-/// differ by the root of their number; otherwise the moment at which a second ends decides.
+/// Returns by how much the number of answers in a second may differ from the usual number by chance. The number of
+/// random arrivals varies by its square root; constant arrivals vary only by which second an answer at the boundary
+/// falls into.
 fn by_chance(report: &Report, usual: f64) -> f64 {
     if report.asked.load == "poisson" { CHANCE * usual.sqrt() } else { 2.0 }
 }
 
-/// Finds a time without a right answer that neither slow answers nor chance explain.
+/// Finds a time without a right answer that is explained neither by slow answers nor by chance.
 fn stall(report: &Report) -> Option<String> {
     if report.counts.right == 0 {
         // Another gate says that there is no right answer.
@@ -416,8 +424,8 @@ impl Mean {
     }
 }
 
-/// Returns the second in the middle by its times; of two the faster one, because whatever disturbs a server makes it
-/// slower.
+/// Returns the second whose mean time is the median; of two middle seconds the faster one, because disturbances only
+/// make a server slower.
 fn typical(seconds: &[Second]) -> Option<Mean> {
     let mut means: Vec<Mean> = seconds.iter().filter_map(Mean::of).collect();
     means.sort_by(|one, other| one.mean_us.total_cmp(&other.mean_us));
@@ -433,7 +441,7 @@ fn thirds<T>(all: &[T]) -> [&[T]; 3] {
 
 fn late(report: &Report) -> Option<String> {
     let (never, sent) = (report.never_sent, report.counts.sent);
-    // As many requests as there are connections may be late by chance at the very end.
+    // At the very end, one request for each connection may be late by chance.
     if never > u64::from(report.asked.connections) {
         return Some(format!(
             "{never} requests were due and found no connection free, besides the {sent} that were sent: the server \
@@ -446,15 +454,15 @@ fn late(report: &Report) -> Option<String> {
     let rate = report.asked.rate.filter(|_| report.counts.wrong() == 0)?;
     let (response_us, service_us) = (report.response?.mean_us, report.service.mean_us);
     let (due, missing) = if let Some(requests) = report.asked.requests {
-        // Behind the last request none is due, however long its answer takes. If requests are sent later and later, the
-        // mean wait for a connection is half of the wait of the last one.
+        // After the last request no further one is due, however long its answer takes. If requests are sent later and
+        // later, the mean wait for a connection is half of the wait of the last request.
         (float(requests), rate * 2.0 * (response_us - service_us) / 1e6)
     } else {
-        // A request under way is not missing, unless it has been for longer than answers take.
+        // A request under way is not missing, unless it has been under way for longer than answers usually take.
         let due = rate * report.seconds;
         (due, due - float(report.counts.right) - rate * response_us / 1e6)
     };
-    // Random arrivals differ by the root of their number.
+    // The number of random arrivals varies by its square root.
     (missing > (MISSING_MAX * due).max(4.0 * due.sqrt())).then(|| {
         format!(
             "{rate:.0} requests/s were due, and {:.0} were answered: the server does not keep up",
@@ -463,7 +471,7 @@ fn late(report: &Report) -> Option<String> {
     })
 }
 
-/// Finds requests without an answer that have waited so long, and are so many, that they would change the times told.
+/// Finds requests without an answer that are so old and so many that they would change the reported times.
 fn overdue(report: &Report) -> Option<String> {
     let overdue = report.overdue.filter(|_| report.counts.right > 0)?;
     let due = report.counts.sent + report.never_sent;
@@ -471,7 +479,7 @@ fn overdue(report: &Report) -> Option<String> {
     is_much.then(|| {
         format!(
             "at the end {} of {due} requests had been due for longer than p99, the oldest for {} ms, and had no answer: \
-             the times are without them",
+             the times do not include them",
             overdue.requests, overdue.oldest_ms
         )
     })
@@ -605,7 +613,8 @@ pub(crate) mod tests {
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
     }
 
-    /// A user who accepts a disturbed machine accepts nothing else.
+    /// A gate that the user accepts must mark the figures as disturbed, and every other gate must still make them
+    /// invalid.
     #[test]
     fn what_is_accepted_disturbs() {
         let mut report = good();
@@ -658,13 +667,13 @@ pub(crate) mod tests {
         (report.asked.keep_alive, report.fairness.slow_connections) = (false, 4);
     }
 
-    /// Sets the answers of each second, to requests that were due at random.
+    /// Sets the number of answers of each second, for requests that were due at random times.
     fn random(report: &mut Report, right: &[u64]) {
         report.asked.load = "poisson";
         rates(report, right);
     }
 
-    /// Lets one of the requests that were under way end badly.
+    /// Counts one of the requests that were under way as wrong instead.
     fn add_wrong(report: &mut Report, count: fn(&mut Counts) -> &mut u64) {
         report.counts.in_flight -= 1;
         *count(&mut report.counts) += 1;
@@ -687,7 +696,7 @@ pub(crate) mod tests {
         Some(Hits { seen, right: 6_000, sent: 6_064, processes: 1 })
     }
 
-    /// Sets the number of answers, with times that cannot be those of all.
+    /// Sets the number of answers, and a mean time that contradicts Little's law.
     fn few_answers(report: &mut Report, right: u64) {
         (report.counts.right, report.counts.sent) = (right, right + 64);
         report.service.mean_us = 1.0;
@@ -698,7 +707,7 @@ pub(crate) mod tests {
             (Some(overflows), QueueOwner::Anyone);
     }
 
-    /// The program that is blamed depends on whose queues were counted.
+    /// The message must blame the server only if the server's own queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();
@@ -738,7 +747,7 @@ pub(crate) mod tests {
         report.overdue = Some(Overdue { requests, oldest_ms: 430 });
     }
 
-    /// Leaves this many of 80 requests overdue, in a second.
+    /// Makes a report of one second in which this many of 80 requests are overdue.
     fn few_overdue(report: &mut Report, requests: u64) {
         overdue_ones(report, requests);
         (report.seconds, report.rate) = (1.0, 75.0);
@@ -747,7 +756,7 @@ pub(crate) mod tests {
         report.asked.connections = 64;
     }
 
-    /// Sets a few answers in each second, which take half or one and a half of these times.
+    /// Sets a few answers in each second, which take half as long as these times, or one and a half times as long.
     fn times_by_chance(report: &mut Report, ms: &[u64]) {
         times_of_open_loop(report, ms);
         report.counts = Counts { sent: 76, right: 12, in_flight: 64, ..Counts::default() };
@@ -763,7 +772,7 @@ pub(crate) mod tests {
         (report.asked.rate, report.response) = (Some(rate), Some(report.service));
     }
 
-    /// Sets a rate, and the mean time from when requests of a given number were due.
+    /// Sets a rate, a number of requests, and their mean time from when they were due.
     fn numbered(report: &mut Report, rate: f64, response_us: f64) {
         offered(report, rate);
         (report.asked.requests, report.response) = (Some(6_000), Some(times(response_us)));
@@ -787,7 +796,7 @@ pub(crate) mod tests {
         Latency { count: 6_000, mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
     }
 
-    /// Returns the report of six seconds of 64 connections, each of which is answered after 64 ms.
+    /// Returns the report of six seconds with 64 connections; each request is answered after 64 ms.
     pub(crate) fn good() -> Report {
         Report {
             schema: crate::report::whole::SCHEMA,

@@ -12,13 +12,14 @@ use crate::machine::listen_queue::QueueOwner;
 use crate::report::numbers::float;
 use crate::report::reason::Reason;
 
-/// The name of a report's shape.
+/// The name of the report's schema.
 pub(crate) const SCHEMA: &str = "adyton-bench/1";
 
 /// CPU time is reported if its error is at most this part of it.
 const CPU_ERROR_MAX: f64 = 0.1;
 
-/// The least number of seconds that a rate takes: in less, a machine schedules only a few times.
+/// The least number of seconds for which a rate is reported: in a shorter time, the kernel schedules threads only a few
+/// times.
 pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// Seconds below which no drift can be told; a stall is named however short the measurement is.
@@ -27,20 +28,20 @@ pub(crate) const STEADY_SECONDS_MIN: usize = 5;
 /// The result of one run. Times of requests are in microseconds, sizes in bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// The name of this shape: `adyton-bench/1`.
+    /// The name of the schema: `adyton-bench/1`.
     pub schema: &'static str,
     /// The version of this program.
     pub version: &'static str,
-    /// Reasons why the figures must not be used; empty when they may.
+    /// Reasons why the figures must not be used; empty if they may be used.
     pub invalid: Vec<Reason>,
     /// Reasons why the figures are disturbed, which the user accepts (`--accept`): gates that would otherwise be in
     /// `invalid`.
     #[serde(default)]
     pub disturbed: Vec<Reason>,
-    /// Facts that the figures do not tell, and their reader should know.
+    /// Facts that the figures do not show, and that a reader of the figures should know.
     #[serde(default)]
     pub warnings: Vec<Reason>,
-    /// Whether the user has ended the run before everything asked for had been measured.
+    /// Whether the user has ended the run before its planned end.
     pub interrupted: bool,
     /// When, where, and by which command line the run was made.
     #[serde(default)]
@@ -53,7 +54,8 @@ pub struct Report {
     pub rate: f64,
     /// Every request, by its outcome.
     pub counts: Counts,
-    /// Right answers within the deadline, if there is one: from when they were due in an open loop, else from sending.
+    /// Right answers within the deadline, if there is one. Their time counts from when the request was due in an open
+    /// loop, else from when it was sent.
     pub in_time: Option<u64>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -62,7 +64,7 @@ pub struct Report {
     /// The first answer that was not right, or broke a rule of HTTP.
     #[serde(default)]
     pub first_wrong: Option<FirstWrong>,
-    /// Interim answers (1xx) that came before the others.
+    /// Interim answers (1xx) that came before final ones.
     #[serde(default)]
     pub interim_answers: u64,
     /// The most interim answers that came before one answer.
@@ -78,19 +80,20 @@ pub struct Report {
     pub own_limits: OwnLimits,
     /// Times from when a request was due to its last byte; only in an open loop.
     pub response: Option<Latency>,
-    /// Times from when a request was begun to its last byte: the time to connect is in it where a request has a
+    /// Times from when a request was begun to its last byte: they include the time to connect if each request has a
     /// connection of its own.
     pub service: Latency,
-    /// Times from sending, over a connection that was made, to the first byte: the time to connect is never in it.
+    /// Times from when a request was sent over an open connection to the first byte: they never include the time to
+    /// connect.
     pub first_byte: Latency,
     /// Times to connect, of connections that were made within the measurement.
     pub connect: Option<Latency>,
-    /// Times to connect, of connections that were made before it, in the warm-up.
+    /// Times to connect, of connections that were made before the measurement, in the warm-up.
     pub connect_before: Option<Latency>,
-    /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
-    /// `service`.
+    /// Pairs of a percentile and its time in microseconds: of `response` if there is one, else of `service`.
     pub curve: Vec<(f64, f64)>,
-    /// Answers of the curve that took from one time to another, in microseconds.
+    /// Intervals of times in microseconds, each with its ends and the number of answers in it, of the same times as
+    /// `curve`.
     #[serde(default)]
     pub histogram: Vec<(f64, f64, u64)>,
     /// The results of each URL, if there was a list of URLs.
@@ -120,11 +123,12 @@ pub struct Report {
     pub oldest_ms: u64,
     /// Requests of an open loop that were due and found no connection.
     pub never_sent: u64,
-    /// Requests without an answer at the end of an open loop that had been due for longer than 99 of 100 answers took.
+    /// Requests of an open loop that had no answer at the end, although they had been due for longer than 99 of 100
+    /// answers took.
     pub overdue: Option<Overdue>,
     /// The longest time without a right answer, in milliseconds.
     pub longest_lull_ms: u64,
-    /// The time that nine of ten answers did not exceed, apart from those that the longest lull held up.
+    /// The time that nine of ten answers did not exceed, without the answers that the longest lull may have held up.
     #[serde(skip)]
     pub(crate) usual_us: f64,
     /// Counts and times of each second.
@@ -135,7 +139,7 @@ pub struct Report {
     pub slow: Vec<SlowSide>,
     /// This program.
     pub generator: GeneratorSide,
-    /// The server's processes, if they are on this machine and ours to see.
+    /// The server's processes, if they are on this machine and this user may see them.
     pub server: Option<ServerSide>,
     /// Everything else on this machine.
     pub machine: MachineSide,
@@ -146,7 +150,7 @@ pub struct Report {
 pub struct Run {
     /// When the run ended, by the clock of this machine (RFC 3339, UTC).
     pub date: String,
-    /// The CPU, how many of them this program may use, and the kernel.
+    /// The model of the CPU, the number of CPUs that this program may use, and the kernel.
     pub machine: String,
     /// The command line, without its secrets.
     pub command: String,
@@ -174,13 +178,13 @@ pub struct Asked {
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
     pub deadline_ms: Option<u64>,
-    /// The status of the right answer; with a list of URLs, of the first one's.
+    /// The status of the right answer; if there is a list of URLs, the status for the first URL.
     pub status: u16,
     pub answer_head_bytes: u64,
     pub answer_body_bytes: u64,
     /// The part of the answer that is compared.
     pub checked: &'static str,
-    /// One body in this many is compared byte by byte; 1: every body, where bodies are compared.
+    /// One body in this many is compared byte by byte; 1 if every body is compared, or none.
     pub sample: usize,
 }
 
@@ -189,7 +193,7 @@ pub struct Asked {
 pub struct UrlSide {
     pub url: String,
     pub method: String,
-    /// How often the URL was drawn, beside the others' weights.
+    /// The weight of the URL, which is relative to the weights of the others.
     pub weight: u32,
     /// The status of the right answer.
     pub status: u16,
@@ -200,32 +204,30 @@ pub struct UrlSide {
     pub right: u64,
     /// All other outcomes.
     pub wrong: u64,
-    /// Times from when a request was due in an open loop, else from sending, to the last byte; right within a
-    /// hundredth.
+    /// Times from when a request was due in an open loop, or else sent, to the last byte; right within a hundredth.
     pub times: Latency,
 }
 
 /// Fairness among connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
-    /// Right answers of the connection that got fewest.
+    /// Right answers of the connection that got the fewest.
     pub min: u64,
     /// Right answers of the connection in the middle.
     pub median: u64,
-    /// Right answers of the connection that got most.
+    /// Right answers of the connection that got the most.
     pub max: u64,
-    /// Jain's index: 1 when all got the same, one over their number when one got all.
+    /// Jain's index: 1 if all connections got equally many answers, and 1 / n if one of n connections got all answers.
     pub jain: f64,
-    /// Percentiles over connections of the mean time of their answers: each connection counts once, however many
-    /// answers it got.
+    /// Percentiles, over all connections, of a connection's mean time of an answer: each connection counts once,
+    /// however many answers it got.
     #[serde(default)]
     pub mean_p50_us: f64,
     #[serde(default)]
     pub mean_p90_us: f64,
     #[serde(default)]
     pub mean_max_us: f64,
-    /// Connections whose answers took much longer on average than 99 of 100 of all answers did, and the number of their
-    /// answers.
+    /// Connections whose mean time is much longer than the p99 of all answers, and the number of their answers.
     #[serde(default)]
     pub slow_connections: u64,
     #[serde(default)]
@@ -235,10 +237,10 @@ pub struct Fairness {
 /// This program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorSide {
-    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for
-    /// a CPU, unless the server may use the same CPUs.
+    /// CPU time of the busiest thread divided by the length of the measurement, from 0 to 1. It includes the time that
+    /// the thread waited for a CPU, unless the server may use the same CPUs.
     pub busy: f64,
-    /// Part of the measurement for which the thread that waited most was ready and had no CPU.
+    /// Part of the measurement for which a thread was ready and had no CPU, of the thread that waited longest.
     pub waiting: f64,
     /// Requests a second that this program could send and check, given the CPU.
     pub ceiling_rate: f64,
@@ -249,9 +251,9 @@ pub struct GeneratorSide {
 pub struct ServerSide {
     /// Processes that listen, and their descendants, at the end.
     pub processes: u32,
-    /// CPU time over requests that had an outcome.
+    /// CPU time divided by the number of requests that had an outcome.
     pub cpu_us_per_request: f64,
-    /// Error of that CPU time: the kernel counts in ticks.
+    /// Possible error of that CPU time, because the kernel counts in ticks.
     #[serde(default)]
     pub cpu_us_error: f64,
     /// CPUs that were busy with the server on average.
@@ -260,7 +262,7 @@ pub struct ServerSide {
     pub pss_bytes: u64,
 }
 
-/// Requests that had no answer at the end, and would change the times if they had one.
+/// Requests that had no answer at the end, and whose times would change the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overdue {
     /// Number of requests that had been due for longer than 99 of 100 answers took.
@@ -272,14 +274,15 @@ pub struct Overdue {
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to other machines, in percent of all; like each of these, unknown if it
-    /// could not be read.
+    /// CPU time that the hypervisor gave to other virtual machines, in percent of all CPU time; `None`, as in the
+    /// fields below, if it could not be read.
     pub steal_percent: Option<f64>,
-    /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
+    /// CPUs that were busy with other programs on average; also `None` if the server is on this machine and this user
+    /// may not see its processes.
     pub foreign_cpus: Option<f64>,
     /// Packets of new connections that found a listen queue full.
     pub listen_overflows: Option<u64>,
-    /// Packets of new connections that a listener has dropped for this or any other reason.
+    /// Packets of new connections that a listening socket has dropped for any reason.
     pub listen_drops: Option<u64>,
     /// The owner of the listeners.
     pub listen_queues_of: QueueOwner,
@@ -305,8 +308,8 @@ impl Report {
         serde_json::to_string_pretty(self)
     }
 
-    /// Reads a report that [`to_json`](Self::to_json) has written. The histogram of times, which is for the log only,
-    /// is not in it.
+    /// Reads a report that [`to_json`](Self::to_json) has written. The histogram of times is not part of the JSON; only
+    /// the log has it.
     ///
     /// # Errors
     ///
@@ -317,18 +320,18 @@ impl Report {
 }
 
 impl ServerSide {
-    /// Returns the CPU time of a request, if there was enough to tell it.
+    /// Returns the CPU time of a request, if enough CPU time was counted to tell it.
     pub(crate) fn cpu_us(&self) -> Option<f64> {
         (self.cpu_us_error <= CPU_ERROR_MAX * self.cpu_us_per_request).then_some(self.cpu_us_per_request)
     }
 
-    /// Returns the CPU time of a request at most.
+    /// Returns an upper bound of the CPU time of a request.
     pub(crate) fn cpu_us_max(&self) -> f64 {
         self.cpu_us_per_request + self.cpu_us_error
     }
 }
 
-/// Returns the whole seconds of the measurement: the last one need not be whole.
+/// Returns the whole seconds of the measurement, without a last second that is not whole.
 pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
     &report.series[..count_whole(report.series.len(), report.seconds)]
 }
@@ -354,5 +357,5 @@ pub(crate) fn unknown(report: &Report) -> Option<String> {
     let unknown: Vec<&str> =
         parts.into_iter().filter_map(|(is_unknown, what)| is_unknown.then_some(what)).collect();
     (!unknown.is_empty())
-        .then(|| format!("{}: nothing is said of it, so it may have been any", unknown.join("; ")))
+        .then(|| format!("{}: this machine does not tell, so it was not checked", unknown.join("; ")))
 }

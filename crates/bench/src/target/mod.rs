@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `url` | one URL |
-//! | `url_list` | a list of them, with weights |
+//! | `url_list` | a list of URLs, with weights |
 
 pub(crate) mod url;
 mod url_list;

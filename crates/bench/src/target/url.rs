@@ -14,8 +14,8 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// A URL that was read and whose name was looked up: `http://HOST[:PORT][/PATH][?QUERY]`, the same without
-/// `http://`, or `unix:SOCKET[:/PATH]`.
+/// A URL whose host name was looked up. It is written `http://HOST[:PORT][/PATH][?QUERY]`, where `http://` may be left
+/// out, or `unix:SOCKET[:/PATH]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// The address of the server.
@@ -27,7 +27,7 @@ pub struct Url {
 }
 
 impl Url {
-    /// Whether the server is on this machine, as far as its address says so.
+    /// Whether the address alone shows that the server is on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match &self.address {
             Address::Tcp(address) => address.ip().is_loopback(),
@@ -39,7 +39,7 @@ impl Url {
     ///
     /// # Errors
     ///
-    /// Half a sentence: the target must be percent-encoded.
+    /// Half a sentence, which says that the target must be percent-encoded.
     pub(crate) fn with_target(&self, target: &str) -> Result<Self, String> {
         Ok(Self { target: target_of(target)?, ..self.clone() })
     }
@@ -83,7 +83,8 @@ impl fmt::Display for Url {
     }
 }
 
-/// Returns the request target that follows the authority; a fragment is the client's own (RFC 9110 section 4.2.5).
+/// Returns the request target that follows the authority, without a fragment, which a client does not send (RFC 9110
+/// section 4.2.5).
 fn target_of(text: &str) -> Result<String, String> {
     let text = text.split('#').next().unwrap_or_default();
     if let Some(wrong) =

@@ -3,14 +3,15 @@
 use crate::plan::{Plan, WeightedRequest};
 use crate::target::url::Url;
 
-/// URLs of a list at most: each costs some 40 KiB of histogram in each thread, and three requests beforehand.
+/// The largest number of URLs in a list: each costs some 40 KiB of histogram in each thread, and three requests
+/// beforehand.
 const URLS_MAX: usize = 1_000;
 
 /// The highest weight: weights are summed, and a finer share is not needed.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Plan {
-    /// Has the plan ask for the requests of a list instead of its URL, all at the plan's server. A line is
+    /// Makes the plan send the requests of a list, all to the plan's server, instead of requests to its URL. A line is
     /// `[WEIGHT] [METHOD] URL`, where the URL may be a path; `#` begins a comment. The weight is 1 if it is left out,
     /// and the method is the plan's.
     ///
@@ -53,7 +54,7 @@ impl Plan {
         Ok(WeightedRequest { weight, method: method.to_owned(), url: self.beside(url)?, has_body })
     }
 
-    /// Reads a URL of the plan's server, or the path of one.
+    /// Reads a URL at the plan's server, or only the path of such a URL.
     fn beside(&self, text: &str) -> Result<Url, String> {
         if text.starts_with('/') {
             return self.url.with_target(text);

@@ -16,7 +16,7 @@ use crate::hosted::Callable;
 use crate::interpreter::forked;
 use crate::values::streamed::{self, Streamed};
 
-/// A handler and what its requests share.
+/// A handler, and the classes that its requests share.
 pub(crate) struct Handler {
     function: Py<PyAny>,
     responses: Responses,
@@ -46,7 +46,7 @@ pub(crate) fn ask(
     responses: &Responses,
     call: &mut Call<'_>,
 ) -> PyResult<Outcome> {
-    // SAFETY: below, the request either is gone or has its own copies before this returns.
+    // SAFETY: before this function returns, the request is gone, or `keep` below has given it its own copies.
     let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
     let returned = forked::stay(py, call_one(py, function, &request));
     let answered = match returned {

@@ -1,4 +1,4 @@
-//! `adyton.Request`: a request as a handler sees it, each part made when it is asked for.
+//! `adyton.Request`: a request as a handler sees it; each part is made when the handler asks for this part.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,8 +23,8 @@ enum View {
     Owned { head: Box<RequestHead>, bytes: Vec<u8> },
 }
 
-// SAFETY: the lent pointers are read under the request's lock, and `keep` replaces them under it
-// before they end.
+// SAFETY: the lent pointers are read under the request's lock, and `keep` replaces them under this lock before the lent
+// memory ends.
 unsafe impl Send for View {}
 
 /// A request.
@@ -61,7 +61,7 @@ impl Request {
         Ok(Self { view, peer: call.peer, id, asker, unchunked_bytes, input, body: Mutex::new(None) })
     }
 
-    /// Makes the request's own copies of what was lent.
+    /// Replaces the lent head and bytes by copies that the request owns.
     pub(crate) fn keep(&self) {
         let mut view = self.lock();
         if let View::Lent { head, bytes } = &*view {
@@ -218,7 +218,7 @@ impl Request {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body(py)?;
         py.import("json")?.call_method1("loads", (body,)).map_err(|error| {
-            // `RecursionError`: a client has nested lists or objects more deeply than Python goes.
+            // `RecursionError`: a client has nested lists or objects deeper than Python's limit.
             if !error.is_instance_of::<PyValueError>(py) && !error.is_instance_of::<PyRecursionError>(py) {
                 return error;
             }
@@ -252,7 +252,7 @@ impl Request {
         self.peer.map_or(0, |peer| peer.port())
     }
 
-    /// `http`.
+    /// `http` or `https`.
     #[getter]
     fn scheme(&self) -> &'static str {
         let is_https = self.asker.as_ref().and_then(|asker| asker.is_https);

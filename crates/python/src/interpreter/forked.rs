@@ -12,8 +12,9 @@ use crate::interpreter::threads;
 /// The exit status of a program that an exception has ended.
 const FAILED: i32 = 1;
 
-/// Passes on the result of a call of the application, in the process that has called. In a child that was forked
-/// meanwhile, ends the process like a finished program: with 0, the code of a `SystemExit`, or a traceback and 1.
+/// Returns the result of a call of the application, in the process that has made the call. In a child that was forked
+/// during the call, ends the process as Python ends a program: with status 0, with the code of a `SystemExit`, or with
+/// a traceback and status 1.
 #[inline]
 pub(crate) fn stay<T>(py: Python<'_>, returned: PyResult<T>) -> PyResult<T> {
     if forks::is_child() { end(py, returned.err()) } else { returned }

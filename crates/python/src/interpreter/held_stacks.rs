@@ -1,4 +1,5 @@
-//! Stacks of all threads while none of the server's gets the interpreter: faulthandler writes them at a signal.
+//! Stacks of all threads while no thread of the server can attach to the interpreter: faulthandler writes them at a
+//! signal.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -16,7 +17,7 @@ struct Writer {
     signal: i32,
 }
 
-/// Prepares to have the stacks of this process written. Needs the interpreter now, and not later.
+/// Prepares the writing of the stacks of this process. Only this preparation needs the interpreter; [`read`] does not.
 ///
 /// # Errors
 ///
@@ -33,8 +34,8 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The stacks, read without the interpreter; `None` when they cannot be, or the application has taken the signal for
-/// itself.
+/// The stacks, read without the interpreter; `None` if they cannot be read, or if the application has taken the signal
+/// for itself.
 pub(crate) fn read() -> Option<String> {
     let mut writer = WRITER.get()?.lock().unwrap_or_else(PoisonError::into_inner);
     let stacks = writer.read().ok()?;
@@ -45,7 +46,7 @@ impl Writer {
     fn read(&mut self) -> io::Result<String> {
         self.file.set_len(0)?;
         self.file.rewind()?;
-        // The signal goes to this thread alone: in another thread it could end a system call.
+        // The signal goes to this thread alone: in another thread it could interrupt a system call.
         signal_handlers::raise(self.signal)?;
         self.file.rewind()?;
         let mut bytes = Vec::new();
@@ -54,8 +55,9 @@ impl Writer {
     }
 }
 
-/// The stacks that faulthandler has written, without two kinds of threads: idle ones, which are only counted, and those
-/// that ask for the stacks, which run no Python or, in free-threaded Python, wait for all other threads to stop.
+/// The stacks that faulthandler has written, without two kinds of threads: idle threads, which are only counted, and
+/// threads that ask for the stacks. The latter run no Python code, or, in free-threaded Python, wait for all other
+/// threads to stop.
 fn without_idle(stacks: &str) -> String {
     let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
     let asks = |stack: &&str| {

@@ -1,10 +1,10 @@
-//! The interpreter, the threads that come to it, and what it does behind the server's back.
+//! The interpreter: threads that attach to it, stacks of threads, signal handlers, and forked children.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `thread_state` | attaching and detaching, once for a batch of calls |
 //! | `threads` | the server's threads, as Python knows them |
-//! | `held_stacks`, `own_stack` | stacks of threads, when one of them does not go on |
+//! | `held_stacks`, `own_stack` | stacks of threads, for when a thread is stuck |
 //! | `signals` | signal handlers of the application |
 //! | `forked` | children that the application forks |
 

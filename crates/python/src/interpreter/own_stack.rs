@@ -1,7 +1,8 @@
-//! The stack of a thread that no lock keeps still: in free-threaded Python, the thread itself has to write it.
+//! The stack of a thread in free-threaded Python: no lock stops the thread, so the thread itself has to write its
+//! stack.
 //!
-//! No thread may look at another one's frames there (Python's HOWTO for free threading, "Frame objects"). The thread
-//! gets a signal, at which faulthandler's C code writes its own stack.
+//! In free-threaded Python, no thread may look at the frames of another thread (Python's HOWTO for free threading,
+//! "Frame objects"). Therefore the thread gets a signal, at which faulthandler's C code writes the thread's stack.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -23,7 +24,7 @@ struct Asker {
     signal_to: ThreadSignal,
 }
 
-/// Prepares threads to write their own stacks, if that is needed: where no lock keeps them still.
+/// Prepares threads to write their own stacks, if the interpreter has no lock that stops the other threads.
 ///
 /// # Errors
 ///
@@ -58,7 +59,7 @@ pub(crate) fn is_needed() -> bool {
 ///
 /// # Safety
 ///
-/// `thread` is a `pthread_t` of this process that does not end meanwhile.
+/// `thread` is a `pthread_t` of this process, and this thread does not end during the call.
 pub(crate) unsafe fn ask(thread: u64) -> io::Result<Vec<CodePlace>> {
     let asker = ASKER.get().ok_or(io::ErrorKind::Unsupported)?;
     // SAFETY: as this function demands.

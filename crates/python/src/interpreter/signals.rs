@@ -1,9 +1,9 @@
 //! Signal handlers of the application.
 //!
-//! Python runs them on the main thread, between two steps of its code. The main thread sleeps while it drives the loop,
-//! or while other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which
-//! `signal.set_wakeup_fd` has Python write to, and summons the main thread. It is started when the application has a
-//! handler.
+//! Python runs the handlers on the main thread, between two steps of Python code. But the main thread may sleep in the
+//! event loop, or while other threads serve. Therefore Python writes each signal to a pipe (`signal.set_wakeup_fd`),
+//! and the thread `adyton-signals` reads the pipe and wakes the main thread. This thread is started when the
+//! application has a handler.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -21,7 +21,8 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use crate::exceptions;
 use crate::interpreter::forked;
 
-/// The most handlers that raise in one check of signals: a handler may have its own signal come again.
+/// The most exceptions of handlers in one check of signals: without a limit, a handler that sends its own signal and
+/// raises would never end.
 const RAISED_MAX: usize = 64;
 
 /// Whether a signal has come since the last check of the main thread, which serves requests.
@@ -37,8 +38,9 @@ pub(crate) fn run_handlers(py: Python<'_>) {
     }
 }
 
-/// A stream that runs the handlers when it is dropped, if a signal has come. A thread that enters the application drops
-/// it, like payloads to give back. With one thread for the application, that is the main thread.
+/// A stream that runs the handlers when it is dropped; `None` if no signal has come. A thread that enters the
+/// application drops the stream, as it drops payloads to give back. If the application has only one thread, that is the
+/// main thread.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     let came = CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::SeqCst);
     came.then(|| Box::new(Look) as _)
@@ -69,7 +71,8 @@ pub(crate) struct ProcessKind {
     pub(crate) is_main_alone: bool,
 }
 
-/// Keeps the server's signals, and runs the handlers of others, until [`Keeper::end`].
+/// Keeps the server's own signals for the server, and has the application's handlers of other signals run, until
+/// [`Keeper::end`].
 pub(crate) struct Keeper {
     undo: Py<PyAny>,
     thread: Arc<Mutex<Option<SignalThread>>>,
@@ -144,7 +147,7 @@ impl SignalThread {
         self.ends.store(true, Ordering::SeqCst);
         // A full pipe wakes the thread as well.
         let _ = self.writer.write(&[0]);
-        // A thread that has panicked has said so.
+        // A panic of the thread is already reported.
         let _ = self.thread.join();
     }
 }

@@ -11,8 +11,8 @@ thread_local! {
     static DETACHED: Cell<*mut ffi::PyThreadState> = const { Cell::new(null_mut()) };
 }
 
-/// Whether one thread at a time runs Python: not in a free-threaded interpreter, unless something has turned its lock
-/// on.
+/// Whether only one thread at a time runs Python. A free-threaded interpreter runs several, unless something has turned
+/// its lock on.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub(crate) fn has_lock(py: Python<'_>) -> PyResult<bool> {
 
 /// Detaches this thread: other threads may run Python until [`attach`].
 ///
-/// The thread must be attached, and must touch no Python object until it is so again.
+/// The thread must be attached, and must touch no Python object until it is attached again.
 pub(crate) fn detach() {
     debug_assert!(DETACHED.get().is_null(), "detached twice");
     // SAFETY: the caller is attached, as this function demands.

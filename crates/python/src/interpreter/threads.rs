@@ -1,9 +1,9 @@
 //! The server's threads, as Python knows them.
 //!
-//! Each one is a `threading.Thread`, so that applications, debuggers and profilers find it like all other threads. With
-//! one thread for the application, that is the main thread, and the others never enter Python. Where the application
-//! has replaced Python's threads by greenlets (gevent, eventlet), the server starts threads of the kernel without a
-//! `threading.Thread`: as greenlets they would never run, because nothing here ever switches to one.
+//! Each one is a `threading.Thread`, so that applications, debuggers and profilers find it like all other threads. If
+//! the application has one thread, it is the main thread, and the server's other threads never enter Python. If the
+//! application has replaced Python's threads by greenlets (gevent, eventlet), the server starts threads of the kernel
+//! without a `threading.Thread`: greenlets would never run, because the server never switches to a greenlet.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Usual number of Python frames of a request in an application with a framework.
 const FRAMES_USUAL: usize = 64;
 
-/// Time that the end then waits for the interpreter.
+/// Time that the server, at its end, waits to attach to the interpreter after `PATIENCE`.
 const INTERPRETER_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// The server that runs in this process.
@@ -92,7 +92,7 @@ impl Started {
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
     if forks::is_child() {
-        // The thread that had locked it is gone.
+        // The thread that had locked `RUNNING` may be gone in the child.
         return None;
     }
     lock().as_ref().map(|running| Arc::clone(&running.server))
@@ -129,8 +129,8 @@ fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
 /// and after.
 ///
 /// `attend` is called, attached, when this thread is summoned while others serve. `announce` is called when all threads
-/// have started. If it fails, it has told the server to end, and this function waits for the end: no thread shall be
-/// left when the interpreter is taken down.
+/// have started. If `announce` fails, it has already told the server to end, and this function waits for the end: no
+/// thread may be left when the interpreter is finalized.
 ///
 /// # Errors
 ///
@@ -153,13 +153,13 @@ pub(crate) fn run(
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
-        // The threads have nothing left to do, and none shall meet an interpreter that is being taken down.
+        // The threads have nothing left to do, and none may run while the interpreter is finalized.
         started.into_iter().try_for_each(|thread| thread.join(py))?;
     }
     ran
 }
 
-/// Starts threads that only drive: the application has one thread, which is this one.
+/// Starts threads that only drive the event loop: the application's one thread is the calling thread.
 fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
     for _ in 1..server.threads() {
         let server = Arc::clone(server);
@@ -191,8 +191,9 @@ fn run_on_main(server: &Arc<Server>) -> bool {
     done
 }
 
-/// Has `attach` attach to the interpreter when every loop has ended, and then drop its argument. If the application
-/// never lets go of the interpreter, the process ends without it: no thread could end in an orderly way.
+/// Calls `attach` after every loop has ended: it attaches to the interpreter, and then drops its argument. If the
+/// application never releases the interpreter, the process ends without attaching, because no thread could end in an
+/// orderly way.
 fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {
     let (attached, waits) = channel::<()>();
     let server = Arc::downgrade(server);
@@ -204,7 +205,7 @@ fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) ->
         log::write(
             &messages::LEFT_INSIDE,
             format_args!(
-                "stopped while the application kept the interpreter to itself: what was to be done at the end is not{}",
+                "stopped while the application kept the interpreter to itself: its hooks for the end did not run{}",
                 stacks.as_deref().unwrap_or_default().trim_end()
             ),
         );
@@ -214,15 +215,15 @@ fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) ->
         log::settle();
         process::exit_now(0);
     };
-    // If no thread can be started any more, the wait has no limit, as it would be without this function.
+    // If the thread cannot be started, the wait for the interpreter has no limit.
     let _ = std::thread::Builder::new().name("adyton-end".into()).spawn(end);
     attach(attached)
 }
 
 /// Starts the application's many threads, besides this one.
 fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
-    // No thread drives before all have started: a first request that never lets go of the interpreter would keep out
-    // the threads that must drive on meanwhile.
+    // No thread drives the event loop before all have started. Otherwise a first request that never releases the
+    // interpreter could keep the other threads from starting, and no thread would drive the loop during that request.
     let all = Arc::new(Barrier::new(server.threads()));
     for _ in 0..server.threads() {
         start(py, server, Some(&all))?;
@@ -246,8 +247,8 @@ fn wait_on_main(server: &Arc<Server>, attend: fn(Python<'_>)) -> bool {
     done
 }
 
-/// Ends a process in which threads are still inside the application: they would meet an interpreter that is being taken
-/// down. Handlers of `atexit` run before, on whatever thread this is.
+/// Ends a process without finalizing the interpreter, because threads may still be inside the application. Handlers of
+/// `atexit` run before the end, on the calling thread, whichever it is.
 pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
@@ -272,7 +273,8 @@ fn wait_for_threads(py: Python<'_>) -> PyResult<()> {
     if this.is(&main) {
         return threading.call_method0("_shutdown").map(|_| ());
     }
-    // `_shutdown` on another thread would wait for the main one. The calls below end the threads of pools.
+    // `_shutdown` on another thread would wait for the main thread. The calls in the loop below end the threads of
+    // pools.
     for call in py
         .import("builtins")?
         .call_method1("reversed", (threading.getattr("_threading_atexits")?,))?
@@ -400,8 +402,8 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
     unsafe { ffi::PyThreadState_SetAsyncExc(thread, class) };
 }
 
-/// The stack of a thread, the outermost call first. No source is read, so that the thread is still there soon after.
-/// The interpreter's lock keeps its frames still.
+/// The stack of a thread, the outermost call first. Source files are read only later, so that the thread has hardly
+/// moved on when it is interrupted. The interpreter's lock keeps the frames of the thread from changing.
 fn stack(py: Python<'_>, thread: u64) -> PyResult<Vec<CodePlace>> {
     let mut at =
         py.import("sys")?.call_method0("_current_frames")?.get_item(thread)?.cast_into::<PyFrame>().ok();

@@ -76,8 +76,8 @@ pub(super) fn check(bench: &Bench) -> Result<(), String> {
     tried.map_err(|error| refused("--save", &path, error))
 }
 
-/// Opens a file for writing, and removes it again if it was not there before. Anything but a file, such as a pipe,
-/// might notice, and is left alone.
+/// Opens a file for writing, and removes it again if it was not there before. A path that is no file, such as a pipe,
+/// is not opened, because its reader might notice.
 fn try_writing(path: &Path) -> io::Result<()> {
     let former = std::fs::metadata(path);
     if former.as_ref().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {

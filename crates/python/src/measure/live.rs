@@ -82,7 +82,7 @@ fn histogram(counts: &Doublings) -> String {
         return "no answer".to_owned();
     };
     let most = counts.iter().copied().max().unwrap_or(1);
-    // A count above zero gets at least the lowest bar: a few slow answers are what one looks for.
+    // A count above zero gets at least the lowest bar: users look for the few slow answers.
     let height = |count: u64| usize::try_from((count * 8).div_ceil(most)).map_or(0, |height| height.min(8));
     let bars: String = counts[first..=last].iter().map(|count| BARS[height(*count)]).collect();
     format!("{} {bars} {}", time(first.saturating_sub(1)), time(last))

@@ -21,7 +21,7 @@ use self::live::Live;
 use self::outcome::{BAD, GOOD, USAGE, Wrong, json};
 use crate::values::text::one_line;
 
-/// The width of a report where there is no terminal: that of most terminals.
+/// The width of a report if there is no terminal: most terminals are this wide.
 const COLUMNS: usize = 80;
 
 /// Runs `adyton bench`.
@@ -137,7 +137,7 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
     let stop = || signals.stop_asked();
     let found = adyton_bench::find_rate(plan, condition, &stop, &mut |step| {
         if !is_json {
-            // The first line brings the table's heading along.
+            // The heading of the table is printed together with the first line.
             let line = std::mem::take(&mut head).to_owned() + &adyton_bench::tried(step, columns());
             // If printing fails, the print at the end of the search fails as well and says so.
             let _ = print(&line);

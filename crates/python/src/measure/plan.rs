@@ -18,8 +18,8 @@ pub(super) fn search(bench: &Bench) -> Result<Option<Condition>, String> {
     };
     if !condition.has_highest_rate() {
         return Err(format!(
-            "--find-rate {condition}: there is no highest rate at which that holds; write an upper bound on a time or on cpu, \
-             as p99<50ms"
+            "--find-rate {condition}: there is no highest rate at which this condition holds; write an upper bound on \
+             a time or on cpu, as p99<50ms"
         ));
     }
     if bench.rate.is_some() {
@@ -62,7 +62,9 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     // A search chooses its own rates, and takes only the arrivals from this load.
     plan.load = match bench.rate.or(bench.find_rate.as_ref().map(|_| 1)) {
         None if bench.poisson => {
-            return Err("--arrivals says how requests with a rate lie in time: give a --rate, too".to_owned());
+            return Err(
+                "--arrivals distributes the requests of a --rate in time: give a --rate, too".to_owned()
+            );
         }
         None => Load::Closed,
         Some(rate) => {
@@ -112,7 +114,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
 /// Boundary of a form's fields; long enough to be in no file by chance.
 const BOUNDARY: &str = "adyton-bench-4b1d7c0e6a93f258";
 
-/// Sets the Content-Type of a form, with the boundary of its fields, which only we know.
+/// Sets the Content-Type of a form, with the boundary of its fields, which the user cannot know.
 fn set_form_type(headers: &mut Vec<(String, String)>) -> Result<(), String> {
     let boundary = format!("; boundary={BOUNDARY}");
     match headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("Content-Type")) {
@@ -149,7 +151,7 @@ fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A field of a form, behind its boundary.
+/// A field of a form, preceded by its boundary.
 fn part(part: &FormPart) -> Result<Vec<u8>, String> {
     let file = part.filename.as_ref().map(|name| format!("; filename=\"{}\"", name.replace('"', "%22")));
     // Browsers send this type for a file whose type they do not know (RFC 7578 section 4.4).

@@ -25,7 +25,8 @@ use crate::hosted::Callable;
 use crate::interpreter::{forked, threads};
 use crate::wsgi::Caller;
 
-/// Time that a thread waits for another one that loads a script before it checks whether it is interrupted.
+/// Time that a thread waits while another thread loads a script; after it, the waiting thread checks whether it is
+/// interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The scripts of a folder.
@@ -142,8 +143,8 @@ impl Scripts {
         }
     }
 
-    /// The version that answers for a file with this stamp, unless it is `outdated`; loads it if nobody does. While
-    /// another thread loads it, the version before answers.
+    /// The version that answers for a file with this stamp, unless that version is `outdated`. If there is none, loads
+    /// the script. While another thread loads it, the earlier version answers.
     fn loaded(
         &self,
         py: Python<'_>,
@@ -161,8 +162,8 @@ impl Scripts {
         let mut has_waited = false;
         loop {
             let page = self.registry.page(file);
-            // The result of another thread that has loaded the script meanwhile is good enough, whatever the file is by
-            // now.
+            // If another thread has loaded the script during the wait, its result is good enough, even if the file has
+            // changed again.
             let is_made = has_waited && !page.is_loading && (page.current.is_some() || page.failed.is_some());
             if is_made || is_known(&page) {
                 return Ok(page.current.ok_or(Refused::Broken));
@@ -183,7 +184,7 @@ impl Scripts {
         }
     }
 
-    /// Loads a script. If that fails, the version before goes on answering.
+    /// Loads a script. If that fails, the earlier version goes on answering.
     fn load(
         &self,
         py: Python<'_>,
@@ -215,7 +216,7 @@ impl Scripts {
             // The request has run out of time, not the script: the next request tries again.
             Err(error) if threads::is_timeout(py, &error) => Err(error),
             Err(error) => {
-                let follows = if before.is_some() { "; the version before it goes on" } else { "" };
+                let follows = if before.is_some() { "; its earlier version goes on answering" } else { "" };
                 let text: String = py
                     .import("adyton._application.failed")?
                     .call_method1("report", (error.value(py),))?
@@ -237,7 +238,7 @@ impl Scripts {
         self.loader.bind(py).call_method1(intern!(py, "forget"), arguments).map(|_| ())
     }
 
-    /// Calls a script, which stands at a decoded path, to answer.
+    /// Calls a script to answer; `name` is the decoded path of the script.
     fn ask(&self, py: Python<'_>, version: &Version, name: &[u8], call: &mut Call<'_>) -> PyResult<Outcome> {
         if version.is_handler {
             return handler::ask(py, &version.application, &self.responses, call);

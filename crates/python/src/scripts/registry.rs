@@ -1,4 +1,5 @@
-//! Records which version of each script is loaded, and who loads one: no Python, no disk.
+//! Records which version of each script is loaded, and which scripts are being loaded; uses neither Python nor the
+//! disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -90,8 +91,8 @@ impl<V, F> Registry<V, F> {
 }
 
 impl<V, F> Turn<'_, V, F> {
-    /// Installs the version that answers from now on. Returns the state before, which nobody may drop while holding a
-    /// lock.
+    /// Installs the version that answers from now on. Returns the earlier state, which must not be dropped while a lock
+    /// is held.
     pub(super) fn succeed(self, version: Arc<V>) -> Page<V, F> {
         let mut pages = self.registry.pages();
         let page = pages.entry(self.file.clone()).or_default();
@@ -99,7 +100,7 @@ impl<V, F> Turn<'_, V, F> {
         std::mem::replace(page, now)
     }
 
-    /// Records a failed version; the version before goes on answering.
+    /// Records a failed version; the earlier version goes on answering.
     pub(super) fn fail(self, failure: F) {
         let mut pages = self.registry.pages();
         pages.entry(self.file.clone()).or_default().failed = Some(Arc::new(failure));
@@ -123,8 +124,8 @@ mod tests {
 
     use super::Registry;
 
-    /// Only one thread loads at a time. The version before answers until a newer one is loaded, also after a failed
-    /// one.
+    /// Only one thread may load a script at a time. The earlier version must answer until a newer version is loaded,
+    /// also after a newer version has failed.
     #[test]
     fn versions() {
         let registry = Registry::<u8, u8>::default();
@@ -147,8 +148,8 @@ mod tests {
         assert_eq!(None, registry.current(b"a.py"));
     }
 
-    /// Waiting threads go on when the turn is over, however it has ended; a script that is being loaded is not
-    /// forgotten.
+    /// Waiting threads must go on when the turn to load is over, however it has ended. A script that is being loaded
+    /// must not be forgotten.
     #[test]
     fn waiting() {
         let registry = Registry::<u8, u8>::default();

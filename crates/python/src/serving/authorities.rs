@@ -1,4 +1,4 @@
-//! Python functions that know clients: which ones settings name, and where they are.
+//! The Python functions that authenticate and admit clients: which functions settings name, and where they are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use adyton_server::{Authorities, Authority};
 pub(crate) struct Wanted {
     /// `MODULE`, `FILE.py`, or either with `:NAME`.
     pub(crate) text: String,
-    /// Usual name of the function, unless `text` names it.
+    /// Name of the function if `text` names only the file or module.
     pub(crate) usual: &'static str,
     /// Place in the settings that names the function.
     pub(crate) at: SaidAt,
@@ -20,9 +20,9 @@ pub(crate) struct Wanted {
 /// The functions that settings name.
 #[derive(Default)]
 pub(super) struct Named {
-    /// The function that knows passwords.
+    /// The function that checks passwords, or returns their hashes.
     pub(super) users: Option<Wanted>,
-    /// The function that knows groups.
+    /// The function that returns the groups of a user.
     pub(super) groups: Option<Wanted>,
     /// The function that says which requests are let in.
     pub(super) access: Option<Wanted>,
@@ -70,7 +70,7 @@ impl Named {
 const GROUPS: &str = "groups_for_user";
 
 impl Wanted {
-    /// The function in the same module that knows groups.
+    /// The function in the same module that returns groups.
     fn groups_beside(&self) -> Wanted {
         let place = self.text.split_once(':').map_or(&*self.text, |(place, _)| place);
         Wanted { text: place.to_owned(), usual: GROUPS, at: self.at.clone() }

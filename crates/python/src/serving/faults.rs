@@ -28,7 +28,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<Prepared, Failure> {
     Ok(prepared)
 }
 
-/// Warns of doubtful settings, which may be meant as they stand, also if others have been refused.
+/// Warns of doubtful settings, which may be intended; also if other settings have been refused.
 pub(super) fn tell_doubts(settings: &Settings) {
     if is_of_group(settings) {
         return;
@@ -182,7 +182,7 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
     let said = alone.into_iter().filter(|(_, is_said)| *is_said && has_none);
     let fault = |(name, _): (&str, bool)| Fault {
         at: settings.said_at(name),
-        what: format!("{name}: it goes with trusted-proxies, which says whose word counts"),
+        what: format!("{name}: it goes with trusted-proxies, which says which proxies are believed"),
     };
     said.map(fault).collect()
 }

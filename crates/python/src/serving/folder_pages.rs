@@ -95,7 +95,7 @@ impl FolderPages<'_> {
             Document::Default => rules.without_pages_for.push(status),
             Document::Path(path) => return self.take_path(status, path, rules),
             Document::Text(text) if text.contains("%{") || text.contains("${") => {
-                return Err("a text with variables is not there; write the text without them".to_owned());
+                return Err("a text with variables is not supported; write the text without them".to_owned());
             }
             Document::Text(text) => {
                 let page =
@@ -159,7 +159,7 @@ impl FolderPages<'_> {
         Ok(true)
     }
 
-    /// Takes a file of the folder as a page, unless a route of the site runs it, which is logged.
+    /// Takes a file of the folder as a page. If a route of the site runs the file, this is logged instead.
     fn take_file(self, status: u16, page: &Path, rules: &mut FolderRules) -> Result<(), String> {
         let place = self.file.folder.join(page);
         let read = read_page(status, page, &place)?;
@@ -173,7 +173,7 @@ impl FolderPages<'_> {
             );
             return Ok(());
         }
-        // Folders are looked at only by the plain names on the way to the page.
+        // The folders on the way to the page are looked up by plain names, so `.` and doubled slashes are removed.
         let page: PathBuf = page.components().collect();
         let path = Some(page.as_os_str().as_encoded_bytes().into());
         rules.pages.push(FolderPage { page: read, path });
@@ -192,7 +192,7 @@ fn has_shown_name(page: &Path) -> bool {
     page.file_name().is_some_and(|name| is_shown(name.as_encoded_bytes()))
 }
 
-/// Whether a path only leads down.
+/// Whether a path has only plain names, so that it leads to a place beneath its folder.
 pub(super) fn is_beneath(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -201,7 +201,9 @@ pub(super) fn is_beneath(path: &Path) -> bool {
 fn read_page(status: u16, page: &Path, place: &Path) -> Result<StatusPage, String> {
     let is_shown = page.iter().all(|name| is_published(name.as_encoded_bytes()));
     if !is_beneath(page) || !is_shown {
-        return Err("a page is a file in the folder or beneath it that could be asked for".to_owned());
+        return Err(
+            "a page is a file in the folder or beneath it, of a name that clients may request".to_owned()
+        );
     }
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
     let depth = page.components().count();

@@ -9,11 +9,11 @@ use adyton_files::runs::{ByEnd, Others, Runs, is_shown};
 use adyton_import::{FolderHandlers, Handler, Indexes};
 use adyton_server::{PageRule, ProgramRule, RunRules};
 
-/// Reads the rules of an `.adyton.toml`, where these programs may run files.
+/// Reads the rules of an `.adyton.toml`; `programs` may run files.
 ///
 /// # Errors
 ///
-/// The file names another program, or a file that is a page for all others.
+/// The file names another program, or an ending of files that are always sent.
 pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<RunRules, String> {
     let FolderRuns { cgi, interpreters, scripts, index: _ } = said;
     let pages = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };

@@ -295,8 +295,8 @@ fn answer(file: &FolderFile<'_>, redirect: &FolderRedirect) -> Option<(PathPatte
     Some((path, to.map_or(FolderAnswer::Status(status), |to| FolderAnswer::Redirect(status, to))))
 }
 
-/// Place of a file of passwords. One that a folder itself names lies in it, with a name that begins with a dot, so that
-/// it is never served.
+/// Place of a file of passwords. If a folder's own settings name the file, it must lie in the folder, and its name must
+/// begin with a dot, so that it is never served.
 fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let is_own = file.form == Form::Own;
@@ -304,7 +304,7 @@ fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
         return Err(format!("{shown}: a file of passwords lies in the folder or beneath it"));
     }
     if !is_own && !path.is_absolute() {
-        return Err(format!("{shown}: write the path of a file of passwords from the top"));
+        return Err(format!("{shown}: write the absolute path of a file of passwords"));
     }
     let place = file.folder.join(path);
     let found = place.canonicalize().map_err(|error| format!("{shown} cannot be read: {error}"))?;

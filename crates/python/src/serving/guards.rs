@@ -39,7 +39,7 @@ impl Guards {
             return Ok(None);
         }
         if settings.access.allow_python.is_some() && settings.access.auth_satisfy_any {
-            let why = "with auth-satisfy = any an address would do, and it would not be asked";
+            let why = "with auth-satisfy = any an address would suffice, and the function would not be asked";
             let at = settings.said_at("allow-python");
             return Err(vec![Fault { at, what: format!("allow-python: {why}") }]);
         }
@@ -59,7 +59,7 @@ impl Guards {
         all.map(|opened| Arc::new(opened.guard.asking(opened.functions.among(functions)))).collect()
     }
 
-    /// Warns of passwords that are guessed quickly, and of users that cannot come in.
+    /// Warns of passwords that can be guessed quickly, and of users who can never be admitted.
     pub(super) fn tell_doubts(&self) {
         for Opened { rules, guard, at, .. } in &self.opened {
             for sentence in guard.shut_out(rules) {
@@ -118,7 +118,7 @@ fn rules(settings: &Settings) -> GuardRules {
     }
 }
 
-/// All faults of the files of a guard: with the setting that names each, and each wrong line.
+/// All faults of a guard's files: a fault for each wrong line, at the setting that names the file.
 fn faults(settings: &Settings, rules: &GuardRules, error: &GuardError) -> Vec<Fault> {
     let named =
         |file: &Path| if rules.group_file.as_deref() == Some(file) { "auth-group-file" } else { "auth" };

@@ -6,8 +6,8 @@ use adyton_sys::process;
 use super::failure::Failure;
 use crate::serving::run::banner::size;
 
-/// Refuses a memory limit with too little room for the stacks of so many threads, each of which the kernel counts in
-/// full, beside the memory that this process has allocated already. Python would only say that it cannot start a
+/// Refuses a memory limit that leaves too little room for the stacks of so many threads beside the memory that this
+/// process has already allocated; the kernel counts each stack in full. Python would only say that it cannot start a
 /// thread.
 pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> {
     let limit = settings.processes.memory_limit_bytes;
@@ -28,10 +28,10 @@ pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> 
     )))
 }
 
-/// The refused action as a failure, which mentions the memory limit, if there is one: it may be the reason.
+/// The refused action as a failure. If there is a memory limit, the failure mentions it, because it may be the reason.
 pub(super) fn blame(settings: &Settings, refused: impl std::fmt::Display) -> Failure {
     match settings.processes.memory_limit_bytes {
         0 => Failure::system(refused),
-        limit => Failure::system(format!("{refused}: with --memory-limit there are {} for all", size(limit))),
+        limit => Failure::system(format!("{refused}: --memory-limit allows {} in all", size(limit))),
     }
 }

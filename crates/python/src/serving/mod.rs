@@ -147,7 +147,7 @@ fn descriptions(applications: &[Application]) -> String {
     all.join(", ")
 }
 
-/// Serves what the settings name in this process, until a signal stops it; returns whether the application has ended,
+/// Serves in this process, as the settings say, until a signal stops it; returns whether the application has ended,
 /// too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
     check_log(settings)?;
@@ -164,8 +164,8 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
 pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
-    // Until this worker serves, it has nothing to finish: without a supervisor it would be lost, and it holds the
-    // sockets.
+    // Until this worker serves, it has no request to finish, so it ends with its supervisor. Otherwise it would stay
+    // without one, and hold the sockets.
     child::end_with_parent().map_err(Failure::system)?;
     settle(py, settings)?;
     let parts = worker.into_parts();
@@ -207,7 +207,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
             continue;
         }
         drop(orders);
-        // The log may have been renamed since.
+        // The log may have been renamed since the import.
         log::reopen();
         worker.say_hello(process::id()).map_err(Failure::system)?;
         let parts = worker.into_parts();
@@ -490,13 +490,13 @@ fn serve_at(
     done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
 }
 
-/// Addresses of this process, and behind them those of others at which connections come in that move here.
+/// Addresses of this process, followed by addresses of other processes whose connections move to this process.
 fn names(listening: &[Listening], entrances: Vec<Entrance>) -> Vec<Listener> {
     let entered = |entrance: Entrance| Listener { name: entrance.name, port: entrance.port };
     listening.iter().map(Listening::listener).chain(entrances.into_iter().map(entered)).collect()
 }
 
-/// Makes this process ready for the threads of its server. Without applications nobody sets signal handlers.
+/// Makes this process ready for the threads of its server. If there are no applications, nothing sets signal handlers.
 fn prepare(
     py: Python<'_>,
     settings: &Settings,
@@ -580,7 +580,8 @@ fn made(
     }))
 }
 
-/// Takes over the signals: of a process that gets a signal itself when its logs are renamed, or else of a worker.
+/// Takes over the signals. With `renamed`, this process also gets a signal when its logs are renamed; without, it is a
+/// worker.
 fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Handlers> {
     let stop = Arc::clone(stop);
     match renamed {
@@ -618,7 +619,7 @@ fn check_alone(settings: &Settings) -> Result<(), Failure> {
     Err(Failure::of(vec![settings.fault("user", why)]))
 }
 
-/// Sends the application's output to the error log, too; with `asked`, only if the user has asked for it.
+/// Sends the application's output to the error log, too. With `asked`, this happens only if the user has asked for it.
 fn capture_output(py: Python<'_>, settings: &Settings, asked: bool) -> PyResult<()> {
     let captures = match settings.logging.capture_output {
         CaptureOutput::On => true,

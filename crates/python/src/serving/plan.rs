@@ -116,7 +116,7 @@ fn sites_of_file(
             continue;
         };
         let (log, pages) = (shared.logs.of(&site.settings)?, shown(prepared.pages, &ways_of(file, site)));
-        // Routes of a site with the same limit count together.
+        // Routes of one site that have equal limits share a limiter.
         shared.limiters = Limiters::default();
         let mut routes = Vec::new();
         for (route, prepared) in site.routes.iter().zip(prepared.routes) {
@@ -156,14 +156,15 @@ fn sites_of_file(
         sites.push(made.with_pages(pages));
     }
     if sites.is_empty() {
-        // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
+        // Groups serve all sites at addresses of their own: no client reaches this process, unless a group does not
+        // start.
         let log = shared.logs.of(settings)?;
         sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
     Ok(sites)
 }
 
-/// Forwards a request from a group to the door, which answers or knows who does.
+/// Forwards a request from a group to the door, which answers it or forwards it to another group.
 fn home(is_folder: bool) -> Action {
     Action::Elsewhere { passage: 0, is_folder }
 }
@@ -281,7 +282,7 @@ fn compiled(path: &PathPattern, route: &SiteRoute, action: Action, around: &Arou
     cached(compressed(made, rules.as_ref(), &route.settings), &route.settings)
 }
 
-/// Names the file that a route answers with in the place of others.
+/// Names the file with which a route answers for an absent file, or the index of its scripts.
 fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
     match &said.action {
         SiteAction::Files(_) => Route { fallback: fallback(&said.settings), ..route },

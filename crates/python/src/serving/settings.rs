@@ -50,13 +50,14 @@ pub(super) fn is_entered(sites: &Sites, site: &CliSite) -> bool {
 }
 
 /// Whether this process answers the requests of a route, and judges who may send them. A process of a group answers
-/// routes that need no files of others; one of a group with addresses of its own answers all routes of its sites.
+/// routes that need no files from outside the group; if the group has addresses of its own, the process answers all
+/// routes of its sites.
 pub(super) fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
     let of_group = matches!(sites.part, Part::Group(_)) && !sites.is_of_bound_group();
     match &route.action {
         // An application that this process does not run is checked by the process that runs it.
         SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
-        // An application itself has files of an internal route sent.
+        // Files of an internal route are sent for an application, so the application's process answers.
         SiteAction::Files(_) => !of_group || route.is_internal,
         SiteAction::Cgi(scripts) if scripts.group.is_some() => is_of(sites, scripts.group),
         SiteAction::Cgi(_) => !of_group,
@@ -78,7 +79,7 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Fault> {
     }
 }
 
-/// The number of loops: one for each CPU where the interpreter runs threads in parallel; else one.
+/// The number of loops: one for each CPU if the interpreter runs threads in parallel; else one.
 pub(super) fn loops(py: Python<'_>) -> PyResult<usize> {
     Ok(if has_lock(py)? { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
@@ -239,7 +240,7 @@ pub(super) fn sends_alike(one: &Settings, other: &Settings) -> bool {
         && way(one) == way(other)
 }
 
-/// The settings of a folder that only applications ask for files: it has no pages for people.
+/// The settings of a folder whose files only applications ask for: it needs no pages for people.
 fn without_pages(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.files.static_listing = false;
@@ -298,7 +299,7 @@ pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Se
     })
 }
 
-/// The files that are run where a command line names the folders.
+/// The files that are run if a command line names the folders.
 pub(super) fn ways_alone(settings: &Settings) -> Ways {
     Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }

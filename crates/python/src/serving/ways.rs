@@ -1,4 +1,4 @@
-//! Files that are run, as far as settings tell: none of them is an error page.
+//! The files that settings have run: none of them may be sent as an error page.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

@@ -24,8 +24,8 @@ pub(crate) fn filled_bytes(
         Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked::<PyBytes>()
     };
     if length > 0 {
-        // SAFETY: nobody else has the object yet. Its bytes come out of the interpreter's allocator, so that they have
-        // some values, and `fill` gives them others.
+        // SAFETY: nobody else has the object yet. Its memory comes from the interpreter's allocator, so that it holds
+        // old values, which `fill` overwrites.
         let target =
             unsafe { slice::from_raw_parts_mut(ffi::PyBytes_AsString(made.as_ptr()).cast::<u8>(), length) };
         fill(target).map_err(|error| PyOSError::new_err(error.to_string()))?;

@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyCFunction, PyTuple, PyType};
 /// Bytes read at once from a file that the kernel cannot send.
 const BLOCK_BYTES: isize = 8192;
 
-/// A file as an answer's body: sent by the kernel where it can be, read in blocks where not.
+/// A file as an answer's body: the kernel sends it if it can; otherwise it is read in blocks.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct FileWrapper {
     file: Py<PyAny>,
@@ -48,9 +48,9 @@ struct FileSpan {
 }
 
 impl FileSpan {
-    /// Finds the descriptor by the type of `read`, and not by `fileno()`, which for `gzip.open()` is the compressed
-    /// file's. A `read` that is bound to a reader of `io` is that reader's own, whether it came from the reader or from
-    /// a proxy around it.
+    /// Finds the descriptor by the type of `read`, and not by `fileno()`, which for `gzip.open()` is the descriptor of
+    /// the compressed file. A `read` method that is bound to a reader of `io` is the reader's own, whether it was
+    /// looked up at the reader or at a proxy around it.
     ///
     /// Returns `None` if something comes between `read()` and the file.
     ///
@@ -96,7 +96,8 @@ impl FileSpan {
     }
 }
 
-/// The types of `io` that read a descriptor: the raw one, and those that read, or read and write, with a buffer.
+/// The types of `io` that read a descriptor: the raw type, the buffered type for reading, and the one for reading and
+/// writing.
 fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
     static RAW: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static BUFFERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -108,12 +109,12 @@ fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
     ])
 }
 
-/// Whether `method` is the one called `name` of exactly this type, bound to an object of it: not a subclass's, nor a
-/// replacement.
+/// Whether `method` is the method `name` of exactly this type, bound to one of its objects, and not a method of a
+/// subclass or a replacement.
 fn is_own(method: &Bound<'_, PyAny>, of: &Bound<'_, PyType>, name: &str) -> bool {
     let own = || {
         let bound_to = method.getattr("__self__")?;
-        // From 3.12 on the descriptor of a method that needs its class crashes without the second argument.
+        // Since Python 3.12, `__get__` crashes without the second argument if the method needs its class.
         let own = of.getattr(name)?.call_method1("__get__", (&bound_to, of))?;
         own.eq(method)
     };

@@ -16,8 +16,8 @@ use crate::values::file_wrapper::FileWrapper;
 use crate::values::payload::{self, Borrowed};
 use crate::values::text::{exact_bytes, type_name};
 
-/// Smallest item that is compressed detached: compressing it takes 30 µs or more, in which other threads can run
-/// Python.
+/// Smallest item that is compressed while the thread is detached: it takes 30 µs or more, in which other threads can
+/// run Python.
 const DETACH_BYTES_MIN: usize = 4 << 10;
 
 /// The interface between a body and its reply: writes the head, and lets the application write to the reply meanwhile.
@@ -47,7 +47,7 @@ pub(crate) trait Door {
     fn leave(&self);
 }
 
-/// Writes a list of `bytes`, which is a whole body: its length is known, and it leaves with the head.
+/// Writes a list of `bytes`, which is a whole body: its length is known, and the body is sent together with the head.
 pub(crate) fn write_list(
     py: Python<'_>,
     door: &impl Door,
@@ -98,7 +98,7 @@ fn warn_if_unequal(reply: &Reply<'_>) {
 /// The reply, used by the same thread while it is detached.
 pub(crate) struct Detached<'a, 'c>(pub(crate) &'a mut Reply<'c>);
 
-// SAFETY: `Python::detach` runs its closure on the calling thread; nothing is really sent.
+// SAFETY: `Python::detach` runs its closure on the calling thread, so no value changes threads.
 unsafe impl Send for Detached<'_, '_> {}
 
 impl<'c> Detached<'_, 'c> {
@@ -183,7 +183,7 @@ impl Items {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);
             }
-            // This may be the only thread that attaches before the answer is over.
+            // This may be the only thread that attaches before the answer is over, so it gives references back.
             payload::give_back(py);
             let Some(item) = self.next(py, door, reply)? else {
                 if !reply.has_begun() {
@@ -211,7 +211,8 @@ impl Items {
                 warn_if_unequal(reply);
                 return Ok(Pull::End);
             }
-            // An answer that is complete waits for no client: the application's objects can go.
+            // If the whole answer is written, there is no wait for the client, and the application's objects can be
+            // dropped.
             if reply.left_bytes() != Some(0) && reply.is_backed_up() {
                 if !reply.may_wait() {
                     return Ok(Pull::More);
@@ -286,8 +287,8 @@ struct Within<'py>(Bound<'py, PyAny>);
 
 impl<'py> Within<'py> {
     fn enter(context: Bound<'py, PyAny>) -> PyResult<Self> {
-        // SAFETY: the token of `context` proves that this thread is attached; of another object, or of a context that a
-        // thread is in, the interpreter makes an exception.
+        // SAFETY: the token of `context` proves that this thread is attached; if it is no context, or a context that a
+        // thread has already entered, the interpreter sets an exception.
         if unsafe { ffi::PyContext_Enter(context.as_ptr()) } == 0 {
             Ok(Self(context))
         } else {
@@ -298,7 +299,8 @@ impl<'py> Within<'py> {
 
 impl Drop for Within<'_> {
     fn drop(&mut self) {
-        // SAFETY: as in `enter`; this thread has entered it, and whatever has run since has left what it entered.
+        // SAFETY: as in `enter`; this thread has entered the context, and code that has run since has left every
+        // context that it entered.
         if unsafe { ffi::PyContext_Exit(self.0.as_ptr()) } != 0 {
             drop(PyErr::take(self.0.py()));
         }

@@ -24,7 +24,7 @@ pub(crate) fn decoded_path(raw: &[u8], merge: bool) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    /// The path is decoded once; slashes are kept unless asked.
+    /// The path must be decoded only once, and runs of slashes must be kept unless `merge` is set.
     #[test]
     fn decodes_once() {
         let cases: [(&[u8], bool, &[u8]); 8] = [

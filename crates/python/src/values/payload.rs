@@ -1,8 +1,8 @@
 //! `bytes` objects sent from where they are, without a copy.
 //!
 //! The loop drops a payload when the client has taken it, while its thread is detached from the interpreter. The
-//! reference is put aside then, and given back when a thread attaches anyway, or, if there are many bytes, when the
-//! loop has a thread attach for it.
+//! reference is then put aside, and given back when a thread attaches for another reason. If many bytes are put aside,
+//! the loop has a thread attach only to give them back.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -18,7 +18,8 @@ use crate::values::text::latin1;
 /// Limit of remembered field names beside the known ones: enough for any real client.
 const NAMES_MAX: usize = 256;
 
-/// Client addresses remembered: a proxy has few, the open internet has many and gains nothing.
+/// Client addresses remembered: behind proxies there are few addresses; of the many on the open internet, few come
+/// again soon.
 const ADDRESSES_MAX: usize = 64;
 
 /// Client ports remembered: a busy process has some hundred connections, not thousands.
@@ -28,10 +29,10 @@ const PORTS: usize = 1024;
 /// connection.
 const CLIENTS: usize = 256;
 
-/// Room in each environ beside the template's entries, so that the fields of a browser fit without a move of all.
+/// Room in each environ beside the template's entries, so that the fields of a browser fit without a reallocation.
 const FIELDS_USUAL: usize = 20;
 
-/// Longest value that is kept: comparing a longer one costs what making it does.
+/// Longest value that is kept: to compare a longer value costs as much as to make it anew.
 const VALUE_BYTES_MAX: usize = 256;
 
 /// The environ's entries that differ between listeners.
@@ -90,10 +91,10 @@ struct Seen {
     clients: Box<[Option<Client>; CLIENTS]>,
 }
 
-/// The key under which an application finds a field, or `None` when it must not.
+/// The key under which an application finds a field, or `None` if it must not see the field.
 ///
-/// `Proxy` would become `HTTP_PROXY`, which HTTP clients inside the application obey ("httpoxy").
-/// The credentials for a proxy are not the application's.
+/// `Proxy` would become `HTTP_PROXY`, which HTTP clients inside the application obey ("httpoxy"). The credentials for a
+/// proxy are not meant for the application.
 fn key_of(name: &str) -> Option<String> {
     match name {
         "" | "Proxy" | "Proxy-Authorization" => None,
@@ -208,7 +209,7 @@ impl Environs {
         }
         if request.version() == Version::Http10 {
             put(&environ, &keys.protocol, keys.http10.bind(py))?;
-            // The request target may name a host where no Host field does.
+            // The request target may name a host even if there is no Host field.
             if let (false, Some(host), Some(key)) =
                 (request.has(Known::Host), request.host(), &keys.fields[Known::Host as usize])
             {

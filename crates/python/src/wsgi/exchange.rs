@@ -74,7 +74,7 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
     ml_name: c"write".as_ptr(),
     ml_meth: ffi::PyMethodDefPointer { PyCFunction: write },
     ml_flags: ffi::METH_O,
-    ml_doc: c"write(data)\n\nSends a piece of the body at once (PEP 3333); for applications of old.".as_ptr(),
+    ml_doc: c"write(data)\n\nSends a piece of the body at once (PEP 3333); for old applications.".as_ptr(),
 });
 
 impl Lent {
@@ -146,7 +146,7 @@ impl Exchange {
         if state.over {
             return Err(PyRuntimeError::new_err("start_response was called after its request was over"));
         }
-        // A failed call has set nothing.
+        // A call that has failed has set nothing, so it does not count.
         if state.facts.is_some() || exc_info.is_some() {
             let begun = state.begun;
             drop(state);
@@ -204,7 +204,7 @@ impl Exchange {
         if self.lock().over {
             "write() was called after its request was over"
         } else {
-            "write() was called outside the call of the application, or on another thread than that: only the thread \
+            "write() was called outside the call of the application, or on another thread: only the thread \
              that the server has called may write, so hand the data over to it, with a queue.Queue for example"
         }
     }
@@ -300,7 +300,8 @@ impl From<Unfit<'_>> for PyErr {
             Unfit::Pair(header) => {
                 let shown = header.repr().map_or_else(|_| type_name(&header), |text| text.to_string());
                 let message = format!("each header must be a tuple of two str (PEP 3333), not {shown}");
-                // A tuple of another length is of the right type, as with mod_wsgi.
+                // A tuple of a wrong length still has the right type, so the error is about its value, as with
+                // mod_wsgi.
                 match header.cast_exact::<PyTuple>() {
                     Ok(tuple) if tuple.len() != 2 => PyValueError::new_err(message),
                     _ => PyTypeError::new_err(message),

@@ -1,4 +1,4 @@
-//! Header fields that an application sends in every answer are checked once.
+//! Checks header fields that an application sends in every answer only once.
 //!
 //! Fields of this kind are constants of the application's code: the same objects each time.
 
@@ -7,8 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// Fields remembered at once, each in one of the two places that its address allows. With one place per address, two
-/// fields of one answer that share it would be checked again with every request.
+/// The number of fields that are remembered. The address of a field's tuple allows two places: with only one, two
+/// fields of an answer that share a place would be checked again with every request.
 const PLACES: usize = 64;
 
 /// The checked fields.
@@ -67,7 +67,8 @@ impl Fields {
 /// References to a tuple that nobody else holds: the list's, and our own while we check it.
 const REFERENCES_OF_A_CALL: ffi::Py_ssize_t = 2;
 
-/// The first place of a tuple. Tuples of two made together lie 64 bytes apart, others in other pages.
+/// The first place of a tuple, by its address. Pairs that are made together lie 64 bytes apart; other pairs lie in
+/// other pages.
 #[inline]
 fn place(pair: &Bound<'_, PyTuple>) -> usize {
     let address = pair.as_ptr() as usize;

@@ -124,8 +124,8 @@ impl Input {
 }
 
 impl InputState {
-    /// Reads more into memory, of a file up to `bytes`; `false` at the end. Detached, because a disk or a client may be
-    /// slow.
+    /// Reads more bytes into memory, from a file at most `bytes`; returns `false` at the end. The thread is detached
+    /// meanwhile, because a disk or a client may be slow.
     fn fill(&mut self, py: Python<'_>, bytes: usize) -> PyResult<bool> {
         let piece = match &mut self.source {
             Source::Memory | Source::File(_, 0) => return Ok(false),

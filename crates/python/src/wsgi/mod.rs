@@ -47,7 +47,7 @@ pub(crate) struct Caller {
 pub(crate) struct Concurrency {
     /// Whether other threads call it, too.
     pub(crate) has_threads: bool,
-    /// Whether other processes do.
+    /// Whether other processes call it, too.
     pub(crate) has_processes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Calls of the application: panics, pipelining, and what leaves while a call takes its time.
+//! Calls of the application: panics, pipelining, and output that is sent while a call takes its time.
 
 use std::collections::HashSet;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn path(call: &Call<'_>) -> String {
     String::from_utf8(call.request.path().to_vec()).unwrap()
 }
 
-/// Answers with the path; some paths are too much for it.
+/// Answers with the path, or panics if the path says so.
 fn echo(call: &mut Call<'_>) -> Outcome {
     match &*path(call) {
         "/panic" => panic!("meant to happen"),
@@ -38,7 +38,7 @@ fn echo(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-/// A panic before the head is a 500; this connection and the others live on.
+/// A panic before the head must be answered with a 500; this connection and all others must stay usable.
 #[test]
 fn a_panic_is_a_500() {
     let server = Server::start(config(), echo);
@@ -54,7 +54,7 @@ fn a_panic_is_a_500() {
     server.stop();
 }
 
-/// The log says which request panicked: the test above, run where its log can be read.
+/// The log must say which request panicked. The test above is run in a process of its own, so that its log can be read.
 #[test]
 fn a_panic_is_logged_with_its_request() {
     let output = Command::new(std::env::current_exe().unwrap())
@@ -90,7 +90,8 @@ fn a_panic_inside_a_body_cuts_it() {
 /// Pipelined requests of one receive are answered in order, by one send, within one attach.
 #[test]
 fn pipelined_answers_leave_together() {
-    // A call that is interrupted for long looks slow, and a slow one keeps no earlier answer waiting.
+    // With `HandOver::Auto`, a call that the kernel interrupts for long could look slow, and the answers before it
+    // would be sent without waiting for it.
     let server = Server::start(Config { hand_over: HandOver::Never, ..config() }, echo);
     let mut client = server.client();
     client.get("/first");
@@ -128,7 +129,7 @@ fn a_slow_call_keeps_no_earlier_answer() {
     server.stop();
 }
 
-/// A call that says so before it waits has its output sent meanwhile.
+/// If a call announces with `before_wait` that it may wait, its earlier output must be sent meanwhile.
 #[test]
 fn a_call_that_waits_has_its_output_sent() {
     let (go_on, told) = mpsc::channel();
@@ -155,7 +156,7 @@ fn a_call_that_waits_has_its_output_sent() {
     server.stop();
 }
 
-/// The watch sleeps when nothing was lent for a while, and wakes up again.
+/// The watch, which sends the output of calls that wait, sleeps if there is none for a while. It must wake up again.
 #[test]
 fn the_watch_wakes_up_again() {
     let (go_on, told) = mpsc::channel();
@@ -180,7 +181,7 @@ fn the_watch_wakes_up_again() {
     server.stop();
 }
 
-/// Many connections at once: every answer goes to the one that asked.
+/// With many connections at once, every answer must go to the connection that asked.
 #[test]
 fn answers_find_their_clients() {
     let seen = Arc::new(Mutex::new(HashSet::new()));

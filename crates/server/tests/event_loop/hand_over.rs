@@ -1,4 +1,4 @@
-//! The loop changes hands: whatever one thread has begun, another one ends.
+//! The loop changes hands: another thread must be able to finish whatever one thread has begun.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ fn note(seen: &Seen) {
     seen.lock().unwrap().insert(std::thread::current().id());
 }
 
-/// Connections between two requests, heads and bodies that are half read, and their timers.
+/// Idle connections, half-read heads and bodies, and their timers must survive a change of the loop's thread.
 #[test]
 fn half_read_requests_survive() {
     let threads = Seen::default();
@@ -43,12 +43,12 @@ fn half_read_requests_survive() {
     let mut away = server.client();
     head.send("GET /head HT");
     body.send("POST /body HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12");
-    // While its thread is inside, the loop is with another one, whatever that is next time.
+    // While a thread is inside the application, another thread drives the loop.
     assert_eq!("/idle", idle.get("/idle").text());
     away.send(get("/first"));
     gate.wait();
     for round in 0..4 {
-        // Its answer shows that the loop has seen what was sent before, and was handed over.
+        // This answer shows that the loop has seen the bytes that were sent before, and was handed over.
         assert_eq!("/idle", idle.get("/idle").text());
         head.send(["TP/", "1.1\r\nHo", "st: te", "st\r"][round]);
         body.send("34");
@@ -65,7 +65,7 @@ fn half_read_requests_survive() {
     server.stop();
 }
 
-/// A deadline set on one thread comes on another, in time.
+/// A deadline that one thread has set must expire in time on another thread.
 #[test]
 fn timers_survive() {
     let server = Server::limited(
@@ -84,7 +84,8 @@ fn timers_survive() {
     server.stop();
 }
 
-/// A call that does not return loses the loop: others are answered, by as many threads as may be inside.
+/// A call that does not return must lose the loop to another thread: other requests are answered, by as many threads as
+/// may be inside the application.
 #[test]
 fn slow_calls_do_not_stop_the_others() {
     let gate = Gate::closed();
@@ -109,8 +110,8 @@ fn slow_calls_do_not_stop_the_others() {
     server.stop();
 }
 
-/// When every thread is inside the application, the loop still accepts, reads and queues; waiting requests are served
-/// when a thread comes free.
+/// When every thread is inside the application, the loop must still accept, read and queue; waiting requests are served
+/// when a thread becomes free.
 #[test]
 fn all_threads_inside() {
     let gate = Gate::closed();
@@ -142,7 +143,7 @@ fn all_threads_inside() {
     server.stop();
 }
 
-/// With one thread the application is never entered by another, however slow it is, and the loop goes on.
+/// With one thread for the application, no other thread may enter it, however slow it is, and the loop must go on.
 #[test]
 fn one_thread_only() {
     let threads = Seen::default();
@@ -169,7 +170,8 @@ fn one_thread_only() {
     server.stop();
 }
 
-/// An answer that is not read makes its thread wait, and no other: neither the loop nor the slot is held.
+/// An answer that its client does not read may make only its own thread wait: it must hold neither the loop nor one of
+/// the application's places.
 #[test]
 fn readers_hold_nobody_up() {
     const PIECES: usize = 200;
@@ -209,8 +211,8 @@ fn readers_hold_nobody_up() {
     server.stop();
 }
 
-/// Where no thread can be added, clients that do not read cannot take all threads that there are: one is left for the
-/// others.
+/// If no thread can be added, clients that do not read must not take all existing threads: one must be left for other
+/// clients.
 #[test]
 fn readers_do_not_take_the_last_thread() {
     let server = Server::start(Config { threads: 2, ..config() }, move |call| {
@@ -238,7 +240,7 @@ fn readers_do_not_take_the_last_thread() {
     server.stop();
 }
 
-/// Under load, at any moment: every answer comes, in order, and from many threads.
+/// Under load, whenever the loop changes hands, every answer must come, and in order.
 #[test]
 fn nothing_is_lost_under_load() {
     const HAND_OVERS: usize = 100;
@@ -279,7 +281,7 @@ fn nothing_is_lost_under_load() {
     }
 }
 
-/// A stop that is asked for right after a change of hands is seen by the next thread.
+/// The next thread must see a stop that is asked for right after a change of hands.
 #[test]
 fn a_stop_after_a_change_of_hands_is_seen() {
     let server = Server::start(config(), echo);

@@ -1,4 +1,4 @@
-//! Limits of the loop: connections, requests of one connection, and what is read of a refused body.
+//! Limits of the loop: connections, requests of one connection, and bytes that are read of a refused body.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
 const HALF: &str = "GET / HTTP/1.1\r\nHo";
 const REST: &str = "st: test\r\n\r\n";
 
-/// Past the limit, connections wait in the kernel's queue while all others are busy.
+/// Beyond the limit, a connection must wait in the kernel's queue while all accepted connections are busy.
 #[test]
 fn connections() {
     let config = Config { connections_max: 2, first_byte_timeout_ms: 10 * SHORT_MS, ..config() };
@@ -41,7 +41,7 @@ fn connections() {
     server.stop();
 }
 
-/// The limit holds within one burst, too: more than it are never begun.
+/// The limit must hold within one burst, too: requests of connections beyond the limit are not begun.
 #[test]
 fn connections_of_a_burst() {
     let gate = Gate::closed();
@@ -70,7 +70,7 @@ fn connections_of_a_burst() {
     server.stop();
 }
 
-/// At the limit, the connections that have idled longest make room, and only for one that waits.
+/// At the limit, the connections that have been idle longest must make room, and only if another connection waits.
 #[test]
 fn idle_connections_make_room() {
     let server = Server::start(Config { connections_max: 16, ..config() }, hello);
@@ -80,7 +80,7 @@ fn idle_connections_make_room() {
         idle.last_mut().unwrap().get("/");
     }
     for client in &mut idle {
-        // The next connection idles from another millisecond on than the last one.
+        // Each connection begins to idle in another millisecond.
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!("hello", client.get("/").text());
     }
@@ -116,7 +116,8 @@ fn a_fresh_request_makes_no_room() {
     server.stop();
 }
 
-/// The last request of a connection is answered with `close`, and what was pipelined behind it is not.
+/// The last request of a connection is answered with `close`, and requests that were pipelined behind it are not
+/// answered.
 #[test]
 fn requests_of_one_connection() {
     let server =
@@ -139,7 +140,7 @@ fn requests_of_one_connection() {
     server.stop();
 }
 
-/// Bytes that a client sends behind a refusal are read up to a limit, and for a time; then they are not read.
+/// Bytes that a client sends after a refusal must be read only up to a limit, and only for a time.
 #[test]
 fn linger() {
     const DRAIN_BYTES: u64 = 64 << 10;
@@ -159,13 +160,13 @@ fn linger() {
 
     assert_timed(since, SHORT_MS);
     let kernel = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap();
-    // One receive took the head and what had come with it, one passed the limit.
+    // One receive took the head and the bytes that came with it, and another one exceeded the limit.
     let most = DRAIN_BYTES + 2 * buffer_bytes + kernel.trim().parse::<u64>().unwrap();
     assert!((DRAIN_BYTES..most).contains(&sent_bytes), "{sent_bytes} bytes were taken, {most} allowed");
     server.stop();
 }
 
-/// The refusal of a body that the client still sends is not lost in a reset.
+/// The answer that refuses a body must not be lost in a reset while the client still sends the body.
 #[test]
 fn linger_saves_the_answer() {
     let server =
@@ -183,7 +184,7 @@ fn linger_saves_the_answer() {
     server.stop();
 }
 
-/// A lingering connection that the client has closed counts no more.
+/// A lingering connection that the client has closed must no longer count.
 #[test]
 fn linger_ends_with_the_client() {
     let server = Server::start(Config { connections_max: 1, ..config() }, hello);
@@ -200,13 +201,14 @@ fn linger_ends_with_the_client() {
     server.stop();
 }
 
-/// The limit for bodies in files is for all together, and is free again when they are answered.
+/// The limit for bodies in files must hold for all bodies together, and their room must be free again after the
+/// answers.
 #[test]
 fn disk_space_for_bodies() {
     let (body_memory, body_files) = (BodyMemory::new(0), Quota::new(300_000));
     let server =
         Server::start(Config { body_memory, body_files, linger_timeout_ms: SHORT_MS, ..config() }, hello);
-    // All of them larger than the receive buffer: a body that comes with its head is in memory already.
+    // All bodies are larger than the receive buffer, because a body that comes with its head is in memory already.
     let post = |bytes: usize| {
         let head = format!("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {bytes}\r\n\r\n");
         let mut client = server.client();
@@ -220,8 +222,8 @@ fn disk_space_for_bodies() {
     server.stop();
 }
 
-/// Memory for bodies is for all together. A body that finds none goes to a file, for which there is no room here;
-/// memory of a body that is not read on, as its client has gone, is free again.
+/// The limit of memory must hold for all bodies together. A body that gets no memory goes to a file, for which there is
+/// no room in this test. The memory of a body must be free again when its client has gone.
 #[test]
 fn memory_for_bodies() {
     const SENT: usize = 200_000;
@@ -251,8 +253,8 @@ fn memory_for_bodies() {
     server.stop();
 }
 
-/// A large body waits for memory that a stalled client has reserved, but not for ever: it goes to a file, and the
-/// stalled one goes on in memory. Requests behind it get the memory that is free by then.
+/// A large body may wait for memory that a stalled client has reserved, but not for ever: then it goes to a file, and
+/// the stalled body goes on in memory. Requests behind it must be answered, too.
 #[test]
 fn stalled_bodies_are_passed() {
     const BYTES: usize = 600_000;
@@ -279,7 +281,7 @@ fn stalled_bodies_are_passed() {
     server.stop();
 }
 
-/// A body of many small chunks gives the others their turn in the middle.
+/// A body of many small chunks must let other connections have their turn before it is whole.
 #[test]
 fn small_chunks_take_turns() {
     const CHUNKS: usize = 10_000;
@@ -298,10 +300,10 @@ fn small_chunks_take_turns() {
     });
     let (mut chunks, mut holder, mut other) = (server.client(), server.client(), server.client());
     chunks.send("POST /chunks HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n");
-    // Its answer shows that the loop has seen what was sent before.
+    // This answer shows that the loop has seen the head that was sent before.
     other.get("/first");
     holder.send(get("/slow"));
-    // The loop is inside that call, and finds all of this when it comes back: the body first.
+    // The loop is inside that call. When it comes back, it finds all the bytes that are sent below: the body first.
     gate.wait();
     chunks.send("1\r\nx\r\n".repeat(CHUNKS) + "0\r\n\r\n");
     other.send(get("/other"));

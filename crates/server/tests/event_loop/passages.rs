@@ -1,4 +1,4 @@
-//! Two servers joined by a passage: connections move to the one that answers, and back, and none is lost on its way.
+//! Two servers joined by a passage: connections move to the server that answers, and back, and none is lost on its way.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -60,7 +60,7 @@ fn ask(client: &mut Client, request: &str) -> String {
     answer.text().to_owned()
 }
 
-/// One connection asks both in turn, with bodies of every kind; its client stays known.
+/// One connection asks both servers in turn, with bodies of every kind; the address of its client must stay known.
 #[test]
 fn there_and_back() {
     let (one, other) = pass::passage().unwrap();
@@ -86,7 +86,7 @@ fn there_and_back() {
     group.stop();
 }
 
-/// Many requests at once, for both in turn: each answer comes, in order.
+/// Many pipelined requests, for both servers in turn, must be answered in order.
 #[test]
 fn pipelined() {
     let (one, other) = pass::passage().unwrap();
@@ -104,8 +104,8 @@ fn pipelined() {
     group.stop();
 }
 
-/// Connections that nobody takes wait in the passage, then with the door; clients that wait too long are told so, and a
-/// group that comes later takes the rest.
+/// Connections that no group takes wait in the passage, and when it is full, at the door. Clients that wait there too
+/// long get a 503, and a group that starts later must answer the others.
 #[test]
 fn full() {
     let (one, other) = pass::passage().unwrap();
@@ -137,7 +137,7 @@ fn full() {
     group.stop();
 }
 
-/// Room comes again in time: all are answered, in a passage that is full again and again.
+/// If the passage is full again and again, but has room again in time, all requests must be answered.
 #[test]
 fn room_again() {
     let (one, other) = pass::passage().unwrap();
@@ -206,8 +206,8 @@ fn strangers() {
     group.stop();
 }
 
-/// A group believes the door, but takes stream sockets only; one that listens or is not connected is closed at once.
-/// Neither stays open, and others are served.
+/// A group believes the door, but takes only connected stream sockets: listeners, unconnected sockets and pipes must be
+/// closed at once, and other clients must be served.
 #[test]
 fn no_connections() {
     let (one, other) = pass::passage().unwrap();
@@ -229,7 +229,7 @@ fn no_connections() {
     }
     drop((listener, unconnected, writer));
 
-    // The last one has closed the pipe, and the listener is gone.
+    // The group has closed its descriptors of the pipe and of the listener.
     assert_eq!(0, (&reader).read(&mut [0; 16]).unwrap());
     let mut client = door.client();
     assert!(ask(&mut client, "GET /app HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("127.0.0.1"));
@@ -263,8 +263,8 @@ fn ended() {
     door.stop();
 }
 
-/// A group keeps a descriptor of a connection which it has passed back, and makes it block: the door does not wait,
-/// when it receives or sends.
+/// If a group keeps a descriptor of a connection that it has passed back, and makes it blocking, the door must still
+/// not block when it receives or sends.
 #[test]
 fn made_to_wait() {
     const LARGE_BYTES: usize = 32 << 20;
@@ -297,7 +297,7 @@ fn made_to_wait() {
     door.stop();
 }
 
-/// A file that a folder of the door lacks is asked of the group, which does not send the request back to that folder.
+/// If a folder of the door lacks a file, the group must get the request, and must not send it back to that folder.
 #[test]
 fn missed() {
     let (one, other) = pass::passage().unwrap();

@@ -1,4 +1,5 @@
-//! Several loops on the same threads, as with a free-threaded interpreter: all that they share, at the same time.
+//! Several loops on the same threads, as with a free-threaded interpreter, use everything that they share at the same
+//! time.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -17,7 +18,8 @@ const PIECES: usize = 24;
 const PIECE_BYTES: usize = 128 << 10;
 const UPLOAD_BYTES: usize = 300 << 10;
 
-/// Pages that wait, that keep their thread while a client reads, that are pulled, and that read as a body comes.
+/// Answers with pages of four kinds: one waits, one keeps its thread while the client reads, one is pulled, and one
+/// reads a body as it comes.
 fn answer(call: &mut Call<'_>) -> Outcome {
     match call.request.path() {
         b"/waits" => std::thread::sleep(Duration::from_millis(2)),
@@ -46,7 +48,7 @@ fn answer(call: &mut Call<'_>) -> Outcome {
             while !live.is_done() {
                 bytes += live.read().unwrap().len();
             }
-            // To answer while the body is being read gives the connection up.
+            // An answer while the body is still being read would give the connection up.
             drop(live);
             return text(&mut call.reply, &bytes.to_string());
         }
@@ -55,7 +57,8 @@ fn answer(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
 }
 
-/// Asks for everything, each time on a new connection or on the old one; a client now and then leaves too early.
+/// Asks for all pages in each round, on a new connection or on the old one; now and then a further client leaves before
+/// its answer.
 fn ask(client: usize, address: SocketAddr, whole: &[u8]) -> usize {
     let mut connection = Client::connect(address);
     let mut answered = 0;
@@ -83,7 +86,7 @@ fn ask(client: usize, address: SocketAddr, whole: &[u8]) -> usize {
     answered
 }
 
-/// Every answer is whole and right, whichever loop and thread it comes from, while the loops change hands.
+/// Every answer must be whole and right, whichever loop and thread it comes from, while the loops change hands.
 #[test]
 fn everything_at_once() {
     let server = Server::with_loops(

@@ -1,4 +1,4 @@
-//! Several sites on one server: each with its routes, limits and log; and another plan while requests run.
+//! Several sites on one server, each with its routes, limits and log, and a change of the plan while requests run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use adyton_server::{
 
 use crate::support::{Client, Closure, Gate, PATIENCE, SHORT_MS, Server, config, limits, text};
 
-/// A folder of a test, removed with it.
+/// A folder of a test; dropping this value removes it.
 struct TempFolder(PathBuf);
 
 impl TempFolder {
@@ -33,7 +33,7 @@ impl TempFolder {
         Self(path)
     }
 
-    /// The folder, served with the other routes behind it.
+    /// The folder, with `fall_through`: for files that it lacks, another route answers.
     fn falling(&self) -> Folder {
         Folder::open(Options { fall_through: true, ..Options::new(&self.0) }).unwrap()
     }
@@ -45,7 +45,7 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // Whatever is left is in the folder for what is temporary.
+        // A folder that cannot be removed is left among the system's temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -76,7 +76,8 @@ fn ask(client: &mut Client, host: &str, path: &str) -> (u16, String) {
     (answer.status, answer.text().to_owned())
 }
 
-/// One connection asks all sites in turn: the host chooses the site, the path the route, whatever was asked before.
+/// One connection asks all sites in turn: the host must choose the site, and the path the route, whatever was asked
+/// before.
 #[test]
 fn routes() {
     let place = TempFolder::new();
@@ -120,7 +121,8 @@ fn routes() {
     server.stop();
 }
 
-/// Routes that want more of a request than its path, admit some clients only, change heads, or are answered here.
+/// Routes that have conditions beside the path, admit only some clients, change heads, or are answered by the server
+/// itself.
 fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
     let beta = Wanted { name: b"X-Beta"[..].into(), value: None };
     let mut edits = HeadEdits::default();
@@ -150,7 +152,7 @@ fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
     routes.into_iter().rev().collect()
 }
 
-/// Conditions, admission and edits around an action count, on one connection for all of them.
+/// Conditions, admission and edits around an action must take effect; one connection asks for all routes.
 #[test]
 fn around_actions() {
     let place = TempFolder::new();
@@ -208,7 +210,7 @@ fn around_actions() {
     server.stop();
 }
 
-/// The server has one spelling for what it serves, however few routes there are.
+/// A site with one spelling must refuse paths with `.` and `..` segments, even if its only route is an application.
 #[test]
 fn one_application_alone() {
     let of_file = || {
@@ -240,7 +242,7 @@ fn nobody() -> Route {
     Route { admission: Some(Box::new(admission)), ..Action::Files(0).into() }
 }
 
-/// A folder has no other way to its index, and none to its fallback, than the paths of these have.
+/// If a folder would answer with its index or its fallback, the routes for the path of that file must count.
 #[test]
 fn files_of_other_paths() {
     let exact = |path: &str| PathPattern::Exact(path.as_bytes().into());
@@ -287,7 +289,8 @@ fn files_of_other_paths() {
     }
 }
 
-/// A path that a site denies is for nobody, in any spelling, before any route and any rule, nor as an index.
+/// A path that a site denies must be refused in any spelling, before any route and any rewrite rule, and also as an
+/// index.
 #[test]
 fn denied_paths() {
     let place = TempFolder::new();
@@ -335,7 +338,7 @@ fn denied_paths() {
     server.stop();
 }
 
-/// Limits and logs are those of the site that a request is for.
+/// A request must get the limits and the log of its own site.
 #[test]
 fn limits_and_logs() {
     let place = TempFolder::new();
@@ -384,7 +387,7 @@ fn limits_and_logs() {
     assert_eq!("200 lax.example\n200 lax.example\n", lines("lax.log"));
 }
 
-/// A site says how long its application may take.
+/// The time limit of one site must not apply to the application of another.
 #[test]
 fn timeouts() {
     let later = || -> (Arc<dyn App>, Receiver<Ticket>) {
@@ -417,7 +420,7 @@ fn timeouts() {
     server.stop();
 }
 
-/// A request whose body has not come is for an application wherever one may answer it, and the body is read only there.
+/// A request whose body has not come must reach an application if one may answer; otherwise the body is not read.
 #[test]
 fn bodies() {
     let place = TempFolder::new();
@@ -451,7 +454,8 @@ fn bodies() {
     server.stop();
 }
 
-/// Another plan is there for the next request of a connection that stays; a request that runs ends as it began.
+/// After a change of the plan, the next request of a kept connection must get the new plan; a running request must end
+/// by the old one.
 #[test]
 fn swap() {
     let (place, gate) = (TempFolder::new(), Gate::closed());

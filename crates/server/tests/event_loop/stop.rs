@@ -38,7 +38,7 @@ fn idle_connections_are_closed() {
     clients.into_iter().for_each(crate::support::Client::expect_end);
 }
 
-/// A stream that runs goes on to its end, which is also that of its connection.
+/// A running stream must go on to its end; then its connection is closed.
 #[test]
 fn a_running_stream_finishes() {
     let (go_on, told) = mpsc::channel();
@@ -71,7 +71,7 @@ fn a_running_stream_finishes() {
     server.stop();
 }
 
-/// A stream that its client does not take ends with the time for the stop, and is dropped as it must be.
+/// A stream that its client does not read must end when the time for the stop is over.
 #[test]
 fn a_stuck_stream_is_given_up() {
     let server = Server::start(Config { graceful_timeout_ms: SHORT_MS, ..config() }, |call| {
@@ -91,14 +91,14 @@ fn a_stuck_stream_is_given_up() {
     assert_timed(since, SHORT_MS);
 }
 
-/// A request that is half here may come to its end; it is the last one, and says so.
+/// A half-received request may still be completed; its answer must be the last on the connection, and must say so.
 #[test]
 fn a_request_that_has_begun_is_answered() {
     let server = Server::start(config(), hello);
     let (mut head, mut body) = (server.client(), server.client());
     head.send("GET / HTTP/1.1\r\nHost:");
     body.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345");
-    // Its answer shows that the loop has seen the others.
+    // This answer shows that the loop has seen the other two clients.
     server.client().get("/");
     server.ask_stop();
     wait_for_refusal(server.address);
@@ -115,8 +115,8 @@ fn a_request_that_has_begun_is_answered() {
     server.stop();
 }
 
-/// Connections that the kernel has taken for us before the stop are ours, new and old ones: requests that wait there
-/// are answered.
+/// Connections that the kernel has accepted before the stop must be served, new and old ones: requests that wait on
+/// them are answered.
 #[test]
 fn waiting_requests_are_answered() {
     let gate = Gate::closed();
@@ -128,7 +128,8 @@ fn waiting_requests_are_answered() {
     let mut slow = server.client();
     slow.send(get("/slow"));
     gate.wait();
-    // The loop is inside the application: these connections are not even accepted. The stop is what it sees first.
+    // The loop is inside the application: these connections are not even accepted. When it comes back, it sees the stop
+    // first.
     server.ask_stop();
     waiting.extend((0..300).map(|_| server.client()));
     for client in &mut waiting {

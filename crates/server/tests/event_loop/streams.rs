@@ -1,4 +1,4 @@
-//! Streamed answers: pulled as the client takes them, and given up as the client does.
+//! Streamed answers: pulled as the client takes them, and given up when the client leaves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::support::{A_MOMENT, Client, End, PATIENCE, Server, config, get, piece
 
 const PIECE_BYTES: usize = 16 << 10;
 
-/// Tells that whatever holds it was dropped.
+/// Tells that the value which holds it was dropped.
 struct Dropped(Sender<()>);
 
 impl Drop for Dropped {
@@ -41,7 +41,7 @@ fn settled(counter: &AtomicUsize) -> usize {
     }
 }
 
-/// Bytes that the kernel keeps for a unix socket that is not read, with its own overhead in them.
+/// Bytes that the kernel keeps for a unix socket that is not read, including its own overhead.
 fn kernel_buffer_bytes() -> usize {
     std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap().trim().parse().unwrap()
 }
@@ -107,7 +107,7 @@ fn streams_leave_the_loop_to_others() {
     server.stop();
 }
 
-/// Pieces that a pull has written leave while the next one waits.
+/// Pieces that a pull has written must be sent while the next pull waits.
 #[test]
 fn a_pull_that_waits_has_earlier_pieces_sent() {
     let (go_on, told) = mpsc::channel();
@@ -175,7 +175,8 @@ fn a_failing_pull_cuts_the_answer() {
     }
 }
 
-/// A body that ends with its connection is reset when it was cut: a close would look like its end.
+/// If a body that ends with its connection is cut, the connection must be reset: a close would look like the end of the
+/// body.
 #[test]
 fn a_failing_pull_resets_a_client_of_old() {
     let server = Server::start(config(), |call| {

@@ -43,7 +43,7 @@ fn started(threads: usize, request_timeout_ms: u64) -> (Server, Receiver<Ticket>
     (Server::limited(config, limits(request_timeout_ms), giving(sender)), tickets)
 }
 
-/// Requests wait without a thread, others are served meanwhile, and answers come in any order.
+/// Requests must be able to wait without a thread: others are served meanwhile, and answers may come in any order.
 #[test]
 fn later() {
     for threads in [1, 2] {
@@ -70,7 +70,7 @@ fn later() {
     }
 }
 
-/// A request behind a waiting one is answered after it, and a request before it does not wait.
+/// A pipelined request behind a waiting one must be answered after it, and a request before it must not wait.
 #[test]
 fn pipelined() {
     let (server, tickets) = started(1, 0);
@@ -86,7 +86,8 @@ fn pipelined() {
     server.stop();
 }
 
-/// A ticket may be redeemed before its call is over; one that is dropped, or whose answer has begun, fails.
+/// A ticket may be redeemed before its call is over. If a ticket is dropped, or if its answer has already begun, the
+/// request must fail.
 #[test]
 fn at_once_or_never() {
     for threads in [1, 2] {
@@ -124,7 +125,7 @@ fn streamed() {
     server.stop();
 }
 
-/// When the client has gone, the ticket is worth nothing, and its answer is not called for.
+/// When the client has gone, nobody awaits the ticket, and the closure that would answer must not be called.
 #[test]
 fn client_gone() {
     let (server, tickets) = started(1, 0);
@@ -140,7 +141,7 @@ fn client_gone() {
     server.stop();
 }
 
-/// A request's time goes on while it waits for its ticket.
+/// The timeout of a request must go on while the request waits for its ticket.
 #[test]
 fn timed_out() {
     let (server, tickets) = started(2, SHORT_MS);
@@ -156,7 +157,7 @@ fn timed_out() {
     server.stop();
 }
 
-/// A server that is to stop waits for its tickets, within its time.
+/// A server that is to stop must wait for its tickets, as long as the time for the stop allows.
 #[test]
 fn stopped() {
     let (server, tickets) = started(1, 0);

@@ -1,4 +1,4 @@
-//! Every timeout, set short while all others are long: it comes, in time, and with the right answer.
+//! Every timeout, if it is short and all others are long, must expire in time, and with the right answer.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn drip(mut client: Client, bytes: &[u8]) -> String {
     unreachable!("the bytes are repeated for ever")
 }
 
-/// A connection that says nothing is closed without a word.
+/// A connection on which no byte comes must be closed without an answer.
 #[test]
 fn first_byte() {
     let server = Server::start(Config { first_byte_timeout_ms: SHORT_MS, ..config() }, hello);
@@ -45,7 +45,7 @@ fn first_byte() {
     server.stop();
 }
 
-/// A head has its time as a whole, however steadily its bytes come.
+/// The timeout of a head must be for the whole head, however steadily its bytes come.
 #[test]
 fn head_in_all() {
     let config = Config { head_timeout_ms: SHORT_MS, first_byte_timeout_ms: 2 * SHORT_MS, ..config() };
@@ -59,7 +59,7 @@ fn head_in_all() {
     server.stop();
 }
 
-/// A head that began behind an earlier request has its time as a whole, too.
+/// The timeout of a head must also count for a head that has begun behind an earlier request.
 #[test]
 fn head_behind_another() {
     let server =
@@ -75,7 +75,7 @@ fn head_behind_another() {
     server.stop();
 }
 
-/// A body that stops coming.
+/// A body that stops coming must time out.
 #[test]
 fn body_idle() {
     let limits = SiteLimits { body_idle_timeout_ms: SHORT_MS, ..SiteLimits::default() };
@@ -90,7 +90,7 @@ fn body_idle() {
     server.stop();
 }
 
-/// A body that comes, but at a trickle.
+/// A body that comes, but too slowly, must time out.
 #[test]
 fn body_rate() {
     let limits = SiteLimits { body_rate: 1000, body_rate_grace_ms: SHORT_MS, ..SiteLimits::default() };
@@ -106,7 +106,7 @@ fn body_rate() {
     server.stop();
 }
 
-/// A body that is slow within the grace, or fast enough after it, is served.
+/// A request whose body is slow within the grace time, or fast enough after it, must be served.
 #[test]
 fn body_rate_is_lenient_at_first() {
     let limits = SiteLimits { body_rate: 1000, body_rate_grace_ms: 20 * SHORT_MS, ..SiteLimits::default() };
@@ -154,7 +154,7 @@ fn large(gone: mpsc::Sender<()>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + S
     }
 }
 
-/// A client that takes nothing of its answer.
+/// A client that takes nothing of its answer must time out.
 #[test]
 fn write_idle() {
     let (sender, gone) = mpsc::channel();
@@ -174,7 +174,7 @@ fn write_idle() {
     server.stop();
 }
 
-/// A client that takes a little now and then: idle never, too slow all the same.
+/// A client that takes a little now and then is never idle, but must time out because it is too slow.
 #[test]
 fn write_rate() {
     let (sender, gone) = mpsc::channel();
@@ -200,7 +200,7 @@ fn write_rate() {
     server.stop();
 }
 
-/// A client that is steady but has more to take than the idle timeout is long.
+/// A client that reads steadily must not time out, even if the whole answer takes longer than the idle timeout.
 #[test]
 fn write_idle_counts_from_the_last_progress() {
     let (sender, _gone) = mpsc::channel();
@@ -227,7 +227,7 @@ fn write_idle_counts_from_the_last_progress() {
     server.stop();
 }
 
-/// A connection that has had its answers and asks for nothing more.
+/// A connection that has had its answers, and sends no further request, must time out.
 #[test]
 fn keep_alive() {
     let idle_ms = 4 * SHORT_MS;
@@ -252,7 +252,7 @@ fn keep_alive() {
     server.stop();
 }
 
-/// The first byte of a head ends the keep-alive's time: a head has its own.
+/// The first byte of a head must end the keep-alive timeout: a head has a timeout of its own.
 #[test]
 fn keep_alive_ends_with_the_next_head() {
     let server = Server::limited(

@@ -37,7 +37,7 @@ impl Listening {
     }
 
     /// A listener at the same address for another loop: a second socket, so that the kernel spreads the connections
-    /// (`SO_REUSEPORT`, socket(7)), or, where that cannot be, a copy of this socket.
+    /// (`SO_REUSEPORT`, socket(7)), or, if that is impossible, a copy of this socket.
     pub(crate) fn share(&self, backlog: u32) -> std::io::Result<Self> {
         let socket = match self.address {
             Some(address) if self.is_shared && socket::is_ipv6_only(&self.socket) => {
@@ -116,8 +116,7 @@ pub(crate) fn open(
     Ok(all)
 }
 
-/// Opens the addresses that a group has to itself, among those of all groups; sockets that somebody holds stay
-/// unchanged.
+/// Opens the addresses of a group of its own. An address whose sockets are still held is not opened again.
 ///
 /// # Errors
 ///
@@ -165,7 +164,8 @@ pub(crate) fn held_for_group(group: &Group, sockets: &GroupSockets) -> Vec<Arc<G
     (0..group.bind.len()).flat_map(held).collect()
 }
 
-/// Key of an address, equal in two versions of a file. Port 0 is another port for each of its groups.
+/// Key of an address, equal in two versions of a file. Port 0 gives each group another port, so the key then has the
+/// group.
 fn address_of(group: &Group, number: usize) -> String {
     let bind = &group.bind[number];
     if bind.is_one() { bind.to_string() } else { format!("{bind} {} {number}", group.name) }
@@ -224,8 +224,8 @@ pub(crate) fn open_one(
             for mut address in (host.as_str(), port).to_socket_addrs()? {
                 address.set_port(port);
                 if shared {
-                    // A shared bind would let a second server of this user in beside the first: a bind that is not
-                    // shared is refused.
+                    // A shared bind would succeed even if another server of this user has the address. A bind that is
+                    // not shared, which is tried first, is refused then.
                     address.set_port(socket::free_tcp(address, beside_ipv4)?.port());
                 }
                 let made = Listening::new(listen(address, backlog, shared)?)?;
@@ -238,7 +238,8 @@ pub(crate) fn open_one(
     Ok(all)
 }
 
-/// Files of unix sockets that are ours. Dropping this removes them: at the end, and when a start fails half-way.
+/// Files of unix sockets that this process must remove. Dropping this value removes them: at the end, and when a start
+/// fails half-way.
 #[derive(Default)]
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 

@@ -1,4 +1,4 @@
-//! The application: found by the Python half of the package, which knows imports best.
+//! Loads the application with the help of the package's Python half, which does the imports.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(crate) enum Callee {
     Handler(Py<PyAny>),
     /// Scripts in a folder, each an application or a handler, and how they are called.
     Scripts(Scripts, Interface),
-    /// A function that knows clients, and where settings name it.
+    /// A function that authenticates or admits clients, and the place in the settings that names it.
     Function(Py<PyAny>, Wanted),
 }
 
@@ -42,8 +42,8 @@ struct WantedApp<'s> {
     at: SaidAt,
 }
 
-/// Changes to the settings' folder, and loads what they name: nothing if only folders are served; for a file of sites,
-/// each of its applications that this process runs, and then these functions.
+/// Changes to the settings' folder, and loads the applications that the settings name: none if only folders are served;
+/// of a file of sites, each application that this process runs. Then loads `functions`.
 pub(crate) fn prepare(
     py: Python<'_>,
     settings: &Settings,
@@ -106,7 +106,7 @@ fn unprepared(settings: &Settings, why: &str) -> Failure {
     Failure::Said(format!("{}{why}", settings.said_at(name)), 2)
 }
 
-/// Loads a function that knows clients.
+/// Loads a function that authenticates or admits clients.
 fn function(
     module: &Bound<'_, PyModule>,
     settings: &Settings,
@@ -136,7 +136,7 @@ pub(crate) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
     is_of(sites, app.group)
 }
 
-/// Whether this process handles the things of this group, or of no group.
+/// Whether this process runs what belongs to this group; `None` means to no group.
 pub(crate) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     match sites.part {
         Part::Whole | Part::Door => group.is_none(),
@@ -187,8 +187,8 @@ fn load(
     examine(py, object, &name, interface).map_err(|error| report_at(py, &error, at))
 }
 
-/// Makes sure that large bodies can be stored, which would otherwise fail only when the first one comes. If nobody has
-/// named the folder, the server starts without one ([`warn_of_process`]).
+/// Checks that large bodies can be stored: otherwise only the first large body would show the fault. If no setting
+/// names the folder, the server starts in spite of the fault ([`warn_of_process`]).
 pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
     let named = adyton_cli::ROWS
         .iter()
@@ -212,7 +212,7 @@ pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<(
     if let Some(fault) = temp_dir_fault(settings) {
         log::write(
             &messages::BODIES_NOT_STORED,
-            format_args!("{fault}; those that are too large for memory are refused"),
+            format_args!("{fault}; bodies that are too large for memory are refused"),
         );
     }
     let patched =
@@ -260,7 +260,7 @@ pub(crate) fn script_faults(
 ) -> PyResult<Vec<String>> {
     let mut faults = Vec::new();
     for application in applications {
-        // In a folder that decides itself which files are pages, other files may be anything.
+        // In a folder that itself decides which files are pages, the other files need not be Python.
         if let Callee::Scripts(scripts, _) = &application.callee
             && !scripts.is_asked_for
         {

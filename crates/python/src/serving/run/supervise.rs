@@ -34,7 +34,7 @@ const ADMIN_BACKLOG: u32 = 64;
 /// Serves with workers until a signal stops it; returns the exit status.
 ///
 /// `arguments` are the user's; a supervisor that replaces an earlier program gets the note that the program has left. A
-/// trial returns as soon as everything has been done that wrong settings can make fail.
+/// trial returns after all steps that wrong settings can make fail.
 pub(crate) fn supervise(
     py: Python<'_>,
     settings: &Settings,
@@ -135,7 +135,7 @@ fn access_logs(settings: &Settings) -> Vec<Destination> {
     all
 }
 
-/// Makes a function that opens another set of sockets at the same addresses, for so many loops.
+/// Makes a function that opens further sockets at the addresses of `first`, for so many loops.
 fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io::Result<Sockets> {
     move || {
         let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
@@ -143,8 +143,8 @@ fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io
     }
 }
 
-/// The parts of a file of sites that workers get, if there is one; and the sockets of groups that another program has
-/// left.
+/// The parts of a file of sites that workers get, if there is a file; and the sockets of groups that an earlier program
+/// has left.
 fn edition_of(
     settings: &Settings,
     is_branch: bool,
@@ -158,7 +158,7 @@ fn edition_of(
     }
     let left = note.map(Note::take_group_sockets).transpose().map_err(Failure::system)?.unwrap_or_default();
     let mut sockets = GroupSockets::knowing(&left);
-    // An address that the other program had not opened is opened by the next reload: this start must not fail.
+    // An address that the earlier program had not opened is opened by the next reload: this start must not fail.
     let groups = group_plans(settings, programs, &mut sockets, note.is_none())?;
     Ok((Some(edition(settings, sites, groups, programs.clone(), sockets, typed)), left))
 }
@@ -294,7 +294,7 @@ fn group_plans(
     if refused.is_empty() { Ok(plans) } else { Err(Failure::Mistakes(refused, 1)) }
 }
 
-/// The parts of a file of sites that the workers of a group get: the same that the group's supervisor has got.
+/// The parts of a file of sites that the workers of a group get: the parts that the group's supervisor itself has got.
 fn edition_of_group(sites: &Sites) -> Edition {
     let version = Version { text: sites.text.clone(), groups: Vec::new(), access_logs: Vec::new() };
     let again = version.clone();
@@ -355,8 +355,8 @@ fn refused_again(mut refused: adyton_cli::Failure) -> Failure {
     if more.is_empty() { failure } else { failure.and(Failure::of(more)) }
 }
 
-/// Prepares a supervisor before it opens anything; the first one also checks its settings. Returns the group of its
-/// workers, if that is another one.
+/// Prepares a supervisor before it opens anything; with `is_first`, also checks its settings. Returns the group that
+/// its workers change to, if they change the user.
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     // The supervisor itself reports an unknown user, before any worker could.
     let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
@@ -421,7 +421,7 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
 /// The sockets of a supervisor, opened or taken over.
 struct Open {
     slots: Vec<Sockets>,
-    /// A copy of one loop's listeners, beside which others can be opened.
+    /// Copies of one loop's listeners, for opening further listeners at the same addresses.
     first: Vec<Listening>,
     control: Option<OwnedFd>,
     admin: Option<OwnedFd>,
@@ -477,7 +477,7 @@ impl Open {
     }
 }
 
-/// Makes the function that prints the banner, unless it is silent, once the first worker has described what it serves.
+/// Makes the function that prints the banner, unless `is_silent`, once the first worker has described what it serves.
 /// `shown`: the addresses.
 fn announce(
     settings: &Settings,
@@ -553,7 +553,7 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     }
 }
 
-/// Moves a number that the settings leave open into the bounds that they give.
+/// Limits a number of workers that no setting gives to the bounds that the settings give.
 fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
     let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
     match (given(settings.processes.min_processes), given(settings.processes.max_processes)) {
@@ -595,7 +595,8 @@ fn program(py: Python<'_>, count: usize) -> PyResult<Programs> {
     Ok(Programs { program: Program { path, arguments, folder: current_folder()? }, bring })
 }
 
-/// The current folder by the name that the user gave: if it is a link that changes later, a reload is to follow it.
+/// The current folder by the name that the user gave: if the name is a symbolic link that changes later, a reload must
+/// follow it.
 fn current_folder() -> io::Result<PathBuf> {
     let real = std::env::current_dir()?;
     let is_real =
@@ -603,8 +604,8 @@ fn current_folder() -> io::Result<PathBuf> {
     Ok(std::env::var_os("PWD").map(PathBuf::from).filter(is_real).unwrap_or(real))
 }
 
-/// Opens the control socket; `files` records the file that this makes. If nobody asked for the socket, the server
-/// starts without it when that fails.
+/// Opens the control socket; `files` records the file that this makes. If no setting asks for the socket and it cannot
+/// be opened, the server starts without it.
 fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let (path, opened) = match &settings.processes.control {
         Control::Off => return Ok(None),
@@ -666,7 +667,7 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The requests that the admin listener answers: its own name is right, too.
+/// The hosts and the token of requests that the admin listener answers; its own host name is among the hosts.
 fn access(settings: &Settings) -> adyton_process::Access {
     let own = settings.processes.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),

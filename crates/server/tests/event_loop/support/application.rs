@@ -1,4 +1,5 @@
-//! An application made of a closure, which notes when the loop breaks its promises to a [`Host`] and its [`App`].
+//! An application made of a closure, and its host: both note when the loop breaks its promises to a [`Host`] or an
+//! [`App`].
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,7 @@ use adyton_http::{BadResponse, BodySize};
 use adyton_server::{App, Body, Call, Host, LateCall, Outcome, Pull, Reply, Stream};
 
 thread_local! {
-    /// Starts another thread of this thread's server; none when there can be no other.
+    /// Starts another thread of this thread's server; `None` if there can be no other thread.
     pub(crate) static SPAWN: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 
 
@@ -15,7 +16,8 @@ thread_local! {
     static ATTACHED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Promises that loops of this process broke: a loop would take a panic on its thread for a failed request.
+/// Promises that loops of this process have broken. They are noted here, because a loop would take a panic for a failed
+/// request.
 static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note_unless(right: bool, what: &str) {
@@ -24,7 +26,7 @@ fn note_unless(right: bool, what: &str) {
     }
 }
 
-/// The bytes of a body that is in memory; none of another.
+/// The bytes of a body that is in memory; empty for any other body.
 pub(crate) fn body_bytes(body: &Body<'_>) -> Vec<u8> {
     match body {
         Body::Bytes(bytes) => bytes.to_vec(),
@@ -61,7 +63,7 @@ impl Host for Witness {
         SPAWN.with_borrow(|spawn| spawn.as_ref().map(|spawn| spawn()).is_some())
     }
 
-    /// Says where the call is, and ends nothing: there is no way into a closure.
+    /// Says that the call is in a closure. The call goes on, because no exception can be raised in a closure.
     fn interrupt(&self, _thread: u64, call: &mut dyn LateCall) -> Option<String> {
         let mut is_in = false;
         call.end(&mut || is_in = true);
@@ -85,7 +87,8 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
     }
 }
 
-/// The rest of an answer, made by a closure. As an object of an interpreter, it is touched by attached threads only.
+/// The rest of an answer, made by a closure. Like an object of an interpreter, it may be touched only by attached
+/// threads.
 struct Pulled<F: FnMut(&mut Reply<'_>) -> Pull + Send> {
     pull: F,
 }
@@ -103,7 +106,7 @@ impl<F: FnMut(&mut Reply<'_>) -> Pull + Send> Drop for Pulled<F> {
     }
 }
 
-/// Answers with the head of a chunked body, which `pull` makes.
+/// Answers with a chunked body, which `pull` makes piece by piece.
 pub(crate) fn stream(
     reply: &mut Reply<'_>,
     pull: impl FnMut(&mut Reply<'_>) -> Pull + Send + 'static,
@@ -125,7 +128,7 @@ pub(crate) fn begin(reply: &mut Reply<'_>, size: BodySize) {
     written.expect("nothing in this head can be wrong");
 }
 
-/// A piece of a large body that says where it stands in it.
+/// A piece of a large body; it begins with its own number.
 pub(crate) fn piece(number: usize, bytes: usize) -> Vec<u8> {
     let mut piece = format!("{number:08}").into_bytes();
     piece.resize(bytes, b'.');

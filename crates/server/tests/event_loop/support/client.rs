@@ -1,4 +1,4 @@
-//! A client that takes answers apart strictly, and never waits for ever.
+//! A client that parses answers strictly, and never waits for ever.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -88,7 +88,7 @@ impl<S: Read + Write> Client<S> {
         buffer
     }
 
-    /// Reads until `text` has come; what follows it stays for the next reader.
+    /// Reads until `text` has come; the bytes behind it are kept for the next read.
     pub(crate) fn read_until(&mut self, text: &str) -> Vec<u8> {
         loop {
             if let Some(at) = self.ahead.windows(text.len()).position(|window| window == text.as_bytes()) {
@@ -99,7 +99,7 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// One whole answer: its body has the length that it promised, or its last chunk.
+    /// One whole answer, whose body has the length that its head has promised, or ends with the last chunk.
     pub(crate) fn answer(&mut self) -> Received {
         let head = String::from_utf8(self.read_until("\r\n\r\n")).unwrap();
         let status = head.strip_prefix("HTTP/1.1 ").unwrap()[..3].parse().unwrap();

@@ -7,7 +7,7 @@ use adyton_server::{Call, Outcome};
 
 use super::{PATIENCE, text};
 
-/// Where calls for `/slow` wait until the test lets them go on.
+/// A gate at which calls for `/slow` wait until the test lets them go on.
 pub(crate) struct Gate {
     arrived: (Sender<()>, Mutex<Receiver<()>>),
     open: (Sender<()>, Mutex<Receiver<()>>),

@@ -33,11 +33,12 @@ pub(crate) fn until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Asserts that a deadline of `timeout_ms` that began at `since` has come now: not early, and not with another.
+/// Asserts that a timeout of `timeout_ms` that began at `since` has just expired: not early, and not so late as other
+/// timeouts.
 pub(crate) fn assert_timed(since: Instant, timeout_ms: u64) {
     let (waited, timeout) = (since.elapsed(), Duration::from_millis(timeout_ms));
 
-    // The loop's clock counts whole milliseconds, and both ends of the span are cut.
+    // The loop's clock counts whole milliseconds, so both ends of the span are rounded down.
     assert!(waited + Duration::from_millis(2) >= timeout, "after {waited:?}, before {timeout:?}");
     assert!(waited < timeout + LATE, "after {waited:?}, long after {timeout:?}");
 }

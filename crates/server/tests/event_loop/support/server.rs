@@ -29,7 +29,7 @@ pub(crate) fn config() -> Config {
     Config { body_files: Quota::new(1 << 30), server: b"Server: adyton\r\n".to_vec(), ..Config::default() }
 }
 
-/// The limits of a site whose application may give nothing for so long.
+/// The limits of a site whose application may be silent for so long.
 pub(crate) fn limits(silence_ms: u64) -> SiteLimits {
     SiteLimits { call: CallLimits { silence_ms, total_ms: 0 }, ..SiteLimits::default() }
 }
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     /// The address of each of its loops.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// The unix socket where it listens, too: the kernel's buffers of one have a fixed size.
+    /// The unix socket at which the server listens, too: the kernel's buffers of a unix socket have a fixed size.
     pub(crate) path: PathBuf,
     wake: Arc<Wake>,
     stop: Arc<AtomicBool>,
@@ -53,7 +53,7 @@ pub(crate) struct Server {
 type Threads = Arc<Mutex<Vec<JoinHandle<()>>>>;
 
 impl Server {
-    /// Serves what `answer` answers, with one loop.
+    /// Serves an application that answers by `answer`, with one loop.
     pub(crate) fn start<F>(config: Config, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
@@ -61,7 +61,7 @@ impl Server {
         Self::limited(config, limits(60_000), answer)
     }
 
-    /// Serves like [`Server::start`], with limits of its site.
+    /// Serves like [`Server::start`], with these limits for its site.
     pub(crate) fn limited<F>(config: Config, limits: SiteLimits, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
@@ -69,8 +69,8 @@ impl Server {
         Self::with_loops(config, limits, 1, answer)
     }
 
-    /// Serves like [`Server::limited`], with several loops, each with a port of its own; the unix socket is the first
-    /// one's.
+    /// Serves like [`Server::limited`], with several loops, each with a port of its own; the unix socket belongs to the
+    /// first loop.
     pub(crate) fn with_loops<F>(config: Config, limits: SiteLimits, loops: usize, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
@@ -183,7 +183,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // After a failed test the loop is not waited for; after the others it has ended.
+        // After a failed test, nothing waits for the loop; after a test that has passed, the loop has already ended.
         self.ask_stop();
         let _ = std::fs::remove_file(&self.path);
     }
