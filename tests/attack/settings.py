@@ -111,8 +111,7 @@ def keyword(name: str) -> str:
 
 
 def tried(source: str, name: str, value: str) -> tuple[int, str]:
-    """Give one value; return the exit status and the message. The target does not exist, so no server
-    starts."""
+    """Give one value; return exit status and message. The target does not exist: no server starts."""
     from adyton import serve  # noqa: PLC0415 (this runs in a process of its own)
     from adyton._core import main  # noqa: PLC0415
 

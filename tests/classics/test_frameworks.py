@@ -1,5 +1,4 @@
-"""Sessions, forms and uploads of Bottle, CherryPy, Pyramid, Flask-Login, Django and Falcon, on all
-workers."""
+"""Sessions, forms and uploads of Bottle, CherryPy, Pyramid, Flask-Login, Django and Falcon."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_failures(serve: Servers, project: Path, command: str, logged: str) -> N
 
 
 NOT_RUN = [
-    ("#!/nowhere/at/all\n", "is not there, or what its first line names"),
+    ("#!/nowhere/at/all\n", "does not exist, or the program behind its #! does not"),
     ("echo hello\n", "is neither a program nor does its first line name one"),
 ]
 

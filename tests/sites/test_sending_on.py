@@ -178,7 +178,7 @@ def test_routes(server: Server) -> None:
             ("/handler?/handler?/fixed", 202, "fixed"),
             ("/?&X-Accel-Redirect=/fixed", 202, "fixed"),
             ("/?&X-Accel-Redirect=/kept/none", 404, "no such file"),
-            ("/?&X-Accel-Redirect=/denied/", 403, "not for clients"),
+            ("/?&X-Accel-Redirect=/denied/", 403, "Clients with this address"),
             ("/?&X-Accel-Redirect=/x/../kept/site.css", 400, "segment"),
             ("/?&X-Accel-Redirect=/staff/", 401, ""),
             ("/?&X-Accel-Redirect=//other.example/", 500, "cannot go"),

@@ -283,7 +283,7 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         "expiresdefault" => match expires(&line.args.join(" ")) {
             Some(seconds) => route.keys.set("cache-control", format!("max-age={seconds}"), place),
             None => {
-                draft.lose(place, &line.text, "cache-control takes a max-age, which counts from the request")
+                draft.lose(place, &line.text, "cache-control takes a max-age, which counts from the request");
             }
         },
         "fallbackresource" => {
