@@ -1,5 +1,4 @@
-//! Any bytes as a path that rules of a site change: the result is one path, decoded to what the rule has
-//! made.
+//! Any bytes as a path that rules of a site rewrite: the result is one path, which decodes to the text of the rule.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::rewrite(data));

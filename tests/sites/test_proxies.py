@@ -68,7 +68,7 @@ TOLD = {
 
 
 def test_trusted(serve: Servers, project: Path) -> None:
-    """What a trusted proxy says about a client counts for applications, handlers, rules and logs."""
+    """The word of a trusted proxy about a client counts for applications, handlers, rules and logs."""
     server = serve(write(project, FILE), cwd=project)
     told = server.fetch("/", fields=SAID, lint_answers=False).json()
     handler = server.fetch("/handler/", fields=SAID, lint_answers=False).json()

@@ -41,7 +41,7 @@ MAY_USE = {
     },
     "adyton-proxied": {"adyton-http", "adyton-http1", "adyton-route"},
     "adyton-import": {"adyton-cli"},
-    "adyton-files": {"adyton-compress", "adyton-http", "adyton-http1", "adyton-sys"},
+    "adyton-files": {"adyton-compress", "adyton-http", "adyton-http1", "adyton-route", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-route": {"adyton-http", "adyton-http1"},
     "adyton-server": {

@@ -65,7 +65,7 @@ struct Need<'s> {
     /// The beginning of a sentence about the path, such as `chdir: `.
     setting: &'static str,
     path: PathBuf,
-    /// The same path, with all symbolic links followed.
+    /// The path with all symbolic links followed.
     real: PathBuf,
     how: How,
     /// The application, as the file of sites names it, if this is the first of its files.
