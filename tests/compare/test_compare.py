@@ -335,7 +335,7 @@ def test_scenarios(scenario: Scenario) -> None:
 
 
 def one_of_each_group(loads: Sequence[Load]) -> tuple[Load, ...]:
-    """Return one load of each group, at another place in its group than in the group before."""
+    """Return one load of each group: the first of the first group, the second of the second, and so on."""
     groups: dict[str, list[Load]] = {}
     for number, load in enumerate(loads):
         groups.setdefault(load.group or str(number), []).append(load)

@@ -48,7 +48,7 @@ class Load:
         time.sleep(seconds)
 
     def let_go(self) -> None:
-        """Have clients that are told to close their connection open no new one."""
+        """From now on, a client that is told to close its connection does not open another one."""
         self._leave.set()
 
     def _ask(self, connection: http.client.HTTPConnection) -> bool:

@@ -21,7 +21,7 @@ LONG_MS = 30
 ROUNDS = 12
 AT_ONCE = 3
 QUEUED_LEAST = 4 * AT_ONCE
-"""The least number of requests that have waited in the queue by then; the first ones were handed over."""
+"""At least this many requests of all rounds wait in the queue; the earliest ones are handed over."""
 
 
 def priorities(site: Site) -> dict[int, tuple[int, int]]:

@@ -260,7 +260,7 @@ def test_slow_upload_stops_nobody(plain: Server) -> None:
 
 
 def test_sizes_by_name(plain: Server) -> None:
-    """Sizes may be given by name, as to the files of the `io` module that are written in Python."""
+    """Sizes may be keyword arguments, as in those classes of the `io` module that are written in Python."""
     response = plain.fetch("/input-by-name", method="POST", body=b"abcdef\ngh\nij\n")
 
     assert b"[b'ab', b'cd', [b'ef\\n'], b'gh\\nij\\n']" == response.body

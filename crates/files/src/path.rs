@@ -140,7 +140,8 @@ impl FilePath {
     }
 }
 
-/// Whether a file or folder of this name is published: the name is not hidden, no source's, and no editor's leftover.
+/// Whether a file or folder of this name is published: the name is not hidden, and is neither that of a source nor that
+/// of a file that an editor has left behind.
 ///
 /// Rule 44. [`FilePath::parse`] makes an exception for the top-level folder `.well-known`.
 pub fn is_published(name: &[u8]) -> bool {

@@ -137,8 +137,8 @@ impl Kinds {
     }
 }
 
-/// Reads the passenger in a message: version, family, listener, address, port, scope, hops, and whether a folder has
-/// missed it, in this order, numbers with their lowest byte first.
+/// Reads the passenger in a message: version, family, listener, address, port, scope, hops, and whether a folder was
+/// asked and does not have the file, in this order, numbers with their lowest byte first.
 fn told(message: &[u8]) -> Option<Passenger> {
     if message.len() < HEADER_BYTES || message[0] != 1 {
         return None;

@@ -219,8 +219,8 @@ fn end_with_parent() -> std::io::Result<()> {
 
 /// The place of this process among workers: `(number, count, generation, group)`; `None` when it serves by itself.
 #[pyfunction]
-fn place() -> Option<threads::WorkerPlace> {
-    threads::place()
+fn place() -> Option<(usize, usize, u32, Option<String>)> {
+    threads::place().map(|place| (place.number, place.of, place.generation, place.group))
 }
 
 /// Serves an application of this program until a signal stops it; `settings` are the command line's,

@@ -25,7 +25,7 @@ pub enum NetworkError {
     Malformed,
     /// The range's length is more than the bits of an address.
     TooLong(u8),
-    /// Bits behind the range's length are set: this range was meant.
+    /// Bits behind the range's length are set; this holds the range without them.
     HostBits(String),
 }
 

@@ -112,8 +112,8 @@ impl Rewrites {
         self.0.is_empty()
     }
 
-    /// The target that replaces a path in its one spelling ([`crate::spelled`]) with this query, if a rule fits:
-    /// escaped, so that decoding it gives the path that the rule has made.
+    /// Returns the new target for a request with this path, in its one spelling ([`crate::spelled`]), and this query;
+    /// `None` if no rule fits. The target is escaped: decoding it gives the path that the rule has made.
     pub fn target(&self, path: &[u8], query: &[u8]) -> Option<Vec<u8>> {
         self.0.iter().find_map(|rule| rule.target(path, query))
     }

@@ -91,7 +91,7 @@ class Scenario:
     allowed: frozenset[str] = frozenset()
     """Gates of ``adyton bench`` whose failure makes no figure invalid here: it is what the scenario shows."""
     sizes: tuple[tuple[int, int], ...] = ()
-    """Processes for each CPU, and threads in each process: all are tried on peers that can be told."""
+    """Processes for each CPU, and threads in each: all are tried on peers that can be told these numbers."""
     seconds_min: float = 0.0
     """Least seconds of a measurement in this scenario: a shorter one would say nothing."""
     judged: str = "requests/s"
@@ -142,7 +142,7 @@ MECHANISMS = Scenario(
         "connection for each: the inverse of the time of one request, and no capacity. `classic` has its "
         "figures, to be compared with `of 1000`. The table of ways has them beside the figures of Adyton and "
         "of Apache, both scaled so that the server's own static files have 1000: first by requests a second, "
-        "then by requests for each second of CPU time of all processes, which a quick network does not hide."
+        "then by requests for each second of CPU time of all processes, without waits for the network."
     ),
     classics={
         "apache-static": 1000,

@@ -229,8 +229,8 @@ fn literal(expression: &str) -> Option<String> {
     (!inside.contains([quote, '\\', '{'])).then(|| inside.to_owned())
 }
 
-/// Returns how many folders above its own file the path of an expression lies, as that of `BASE_DIR` in most projects;
-/// 0 is the file itself.
+/// Takes a path that is written with `__file__`, as `BASE_DIR` is in most projects, and returns how many levels it lies
+/// above that file; 0 is the file itself.
 fn own_folder(expression: &str) -> Option<usize> {
     let rest: String = expression.chars().filter(|sign| !sign.is_whitespace()).collect();
     if !rest.contains("__file__") {

@@ -1,5 +1,5 @@
-//! Invariants of every text as `Authorization`, and as a file of users: reference implementations write the text again
-//! from the values that were read.
+//! Invariants of reading any text as `Authorization`, or as a file of users: a reference implementation makes the
+//! text of `Authorization` again from the name and password that were read, and the two texts must be equal.
 
 use adyton_auth::{
     Asked, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Passwords, Realm, Wrong,

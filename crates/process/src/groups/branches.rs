@@ -366,7 +366,7 @@ impl Branches {
         }
     }
 
-    /// Returns when something is due next, without an event.
+    /// Returns the time at which something is due next, even if no event comes.
     pub(crate) fn due_ms(&self) -> Option<u64> {
         let due = |branch: &Branch| match branch.standing {
             Standing::Due { at_ms } => Some(at_ms),
@@ -397,7 +397,7 @@ impl Branch {
         matches!(self.standing, Standing::Leaving { .. })
     }
 
-    /// Notes that the branch has not started, or ended at once; returns when it is tried again.
+    /// Notes that the branch failed to start, or has ended at once. Returns the time of the next try.
     fn fail(&mut self, now_ms: u64) -> u64 {
         let rest_ms = REST_MS.saturating_mul(1 << self.failures.min(16)).min(REST_MS_MAX);
         self.failures += 1;

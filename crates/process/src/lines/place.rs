@@ -152,7 +152,7 @@ impl Place {
 
     /// Returns for each of the worker's passages its cell, and the name of its other end; an earlier program gives no
     /// names.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
+    pub(crate) fn doorways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
         let names = self.names.iter().map(String::as_str).chain(std::iter::repeat("another process"));
         self.passages.iter().map(|passage| passage.1).zip(names)
     }

@@ -12,7 +12,7 @@ use adyton_server::{Ending, Passage, SealKey};
 use adyton_sys::board::Board;
 use adyton_sys::{clock, forks, socket};
 
-use crate::groups::ways::{BRANCHES_MAX, seal_key};
+use crate::groups::doorways::{BRANCHES_MAX, seal_key};
 use crate::lines::message::{Channel, FromWorker, Source, ToWorker};
 use crate::lines::place::{Given, Place};
 use crate::lines::ports::Sockets;
@@ -99,7 +99,7 @@ impl Worker {
             forks::own(&end);
             Passage { end, name: name.into(), open: open.clone().zip(cell) }
         };
-        let passages = passages.into_iter().zip(place.ways()).map(passage).collect();
+        let passages = passages.into_iter().zip(place.doorways()).map(passage).collect();
         let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
         let share = Share::new(Board::open(shares, share::CELLS)?, place.row());
         let parts = Self { place, sockets, others, passages, seal_key, tally, share, channel };
@@ -160,9 +160,9 @@ impl Line {
     /// # Errors
     ///
     /// The process is out of descriptors.
-    pub fn leaver(&self) -> io::Result<Leaver> {
+    pub fn leave_notice(&self) -> io::Result<LeaveNotice> {
         let again = self.channel.as_fd().try_clone_to_owned()?;
-        Ok(Leaver { channel: Channel::new(again), has_said: AtomicBool::new(false) })
+        Ok(LeaveNotice { channel: Channel::new(again), has_said: AtomicBool::new(false) })
     }
 
     /// Obeys orders from now on, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
@@ -188,12 +188,12 @@ impl Line {
 }
 
 /// A messenger that says once that a signal has told this worker to end.
-pub struct Leaver {
+pub struct LeaveNotice {
     channel: Channel,
     has_said: AtomicBool,
 }
 
-impl Leaver {
+impl LeaveNotice {
     /// Says that this worker ends, unless it has said so already.
     pub fn say(&self) {
         if !self.has_said.swap(true, Ordering::SeqCst) {

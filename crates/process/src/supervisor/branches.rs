@@ -14,7 +14,7 @@ use crate::control::question::AdminAnswer;
 use crate::control::rounds::{Asked, Asker};
 use crate::groups::branch::BranchTold;
 use crate::groups::branches::{Act, Branch, BranchEnd, BranchId, Coming, Generations, Standing};
-use crate::groups::ways::{GroupPlan, Way};
+use crate::groups::doorways::{Doorway, GroupPlan};
 use crate::lines::message::{Channel, FromWorker, ToWorker};
 use crate::lines::place::{PassageEnd, Passages};
 use crate::plan::OWN_VARIABLES;
@@ -30,13 +30,14 @@ const DOOR: &str = "the server itself";
 impl Supervisor {
     /// Makes the passages of new branches.
     pub(super) fn add_ways(&mut self, groups: &[GroupPlan]) -> io::Result<()> {
-        let new: Vec<_> = self.branches.iter().filter(|branch| self.ways.get(branch.id).is_none()).collect();
+        let new: Vec<_> =
+            self.branches.iter().filter(|branch| self.doorways.get(branch.id).is_none()).collect();
         for branch in new {
             let plan = groups.iter().find(|group| group.key() == branch.key);
             let plan = plan.ok_or_else(|| io::Error::other("a group has no plan"))?;
-            self.ways.add(branch.id, plan.clone())?;
+            self.doorways.add(branch.id, plan.clone())?;
         }
-        self.ways.publish(&self.branches);
+        self.doorways.publish(&self.branches);
         Ok(())
     }
 
@@ -50,10 +51,10 @@ impl Supervisor {
             };
         }
         let own = self.branches.of(generation);
-        let others = self.ways.iter().map(|(id, _)| id).filter(|id| !own.contains(id));
-        let ways = own.iter().copied().chain(others).filter_map(|id| self.ways.get(id));
-        let ends: Vec<_> = ways.map(end_of).collect();
-        let door = (!ends.is_empty()).then(|| [self.ways.board(), self.ways.secret()]);
+        let others = self.doorways.iter().map(|(id, _)| id).filter(|id| !own.contains(id));
+        let doorways = own.iter().copied().chain(others).filter_map(|id| self.doorways.get(id));
+        let ends: Vec<_> = doorways.map(end_of).collect();
+        let door = (!ends.is_empty()).then(|| [self.doorways.board(), self.doorways.secret()]);
         Passages { group: None, ends, door }
     }
 
@@ -61,12 +62,12 @@ impl Supervisor {
     /// process listens.
     pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
-        for (id, way) in self.ways.iter() {
-            all.extend(way.line.as_ref().filter(|line| !line.has_ended()).map(AsFd::as_fd));
-            let is_ours = self.is_unattended(id) && !way.awaits_room;
-            all.extend(is_ours.then_some(way.branch.as_fd()));
-            if self.may_take_in(id, now_ms) && way.has_room() {
-                all.extend(way.plan.sockets.iter().map(AsFd::as_fd));
+        for (id, doorway) in self.doorways.iter() {
+            all.extend(doorway.line.as_ref().filter(|line| !line.has_ended()).map(AsFd::as_fd));
+            let is_ours = self.is_unattended(id) && !doorway.awaits_room;
+            all.extend(is_ours.then_some(doorway.branch.as_fd()));
+            if self.may_take_in(id, now_ms) && doorway.has_room() {
+                all.extend(doorway.plan.sockets.iter().map(AsFd::as_fd));
             }
         }
         all.extend(self.parent.as_ref().filter(|(_, line)| !line.has_ended()).map(|(_, line)| line.as_fd()));
@@ -75,7 +76,11 @@ impl Supervisor {
 
     /// Returns the ends of passages in which there is no room for connections that go back to the door.
     pub(super) fn full_ways(&self) -> Vec<BorrowedFd<'_>> {
-        self.ways.iter().filter(|(_, way)| way.awaits_room).map(|(_, way)| way.branch.as_fd()).collect()
+        self.doorways
+            .iter()
+            .filter(|(_, doorway)| doorway.awaits_room)
+            .map(|(_, doorway)| doorway.branch.as_fd())
+            .collect()
     }
 
     /// Whether a branch sleeps, or does not start, so that the supervisor has to look after its connections.
@@ -93,19 +98,19 @@ impl Supervisor {
         };
         self.is_unattended(id)
             && self.branches.present().any(|branch| branch.id == id)
-            && !self.ways.is_served_by_another(id, serves)
-            && self.ways.get(id).is_some_and(|way| way.paused_until_ms <= now_ms)
+            && !self.doorways.is_served_by_another(id, serves)
+            && self.doorways.get(id).is_some_and(|doorway| doorway.paused_until_ms <= now_ms)
     }
 
     /// Starts a branch for a client that waits at one of its own sockets; if it does not start, the door answers the
     /// client.
     fn take_in(&mut self, id: BranchId, now_ms: u64) {
-        if !self.may_take_in(id, now_ms) || !self.ways.get(id).is_some_and(Way::is_waited_at) {
+        if !self.may_take_in(id, now_ms) || !self.doorways.get(id).is_some_and(Doorway::is_waited_at) {
             return;
         }
         self.branches.wake(id, now_ms);
         if self.branches.iter().any(|branch| branch.id == id && !branch.is_open())
-            && let Err(error) = self.ways.strand(id, now_ms)
+            && let Err(error) = self.doorways.strand(id, now_ms)
         {
             log::write(
                 &messages::NOT_PASSED,
@@ -118,15 +123,15 @@ impl Supervisor {
 
     /// Takes the messages of branches, and of the door's supervisor.
     pub(super) fn hear_branches(&mut self, now_ms: u64) {
-        for id in self.ways.ids() {
-            let line = self.ways.get_mut(id).and_then(|way| way.line.as_mut());
+        for id in self.doorways.ids() {
+            let line = self.doorways.get_mut(id).and_then(|doorway| doorway.line.as_mut());
             for message in line.map(Channel::receive::<FromWorker>).unwrap_or_default() {
                 match message {
                     FromWorker::Ready { .. } => self.note_branch_serves(id, now_ms),
                     FromWorker::Leaving => {
                         self.branches.note_idle(id);
-                        if let Some(way) = self.ways.get_mut(id) {
-                            way.has_closed = true;
+                        if let Some(doorway) = self.doorways.get_mut(id) {
+                            doorway.has_closed = true;
                         }
                     }
                     FromWorker::Answer(0, standing) => drop(self.standings.insert(id, standing)),
@@ -151,14 +156,14 @@ impl Supervisor {
             self.branches.wake(id, now_ms);
         }
         let is_closed = self.branches.iter().any(|branch| branch.id == id && !branch.is_open());
-        let is_left = self.ways.get(id).is_some_and(|way| way.awaits_room || way.is_over);
+        let is_left = self.doorways.get(id).is_some_and(|doorway| doorway.awaits_room || doorway.is_over);
         if (is_knocked_at && is_closed) || is_left {
             self.turn_back(id);
         }
     }
 
     fn turn_back(&mut self, id: BranchId) {
-        if let Err(error) = self.ways.turn_back(id) {
+        if let Err(error) = self.doorways.turn_back(id) {
             log::write(
                 &messages::NOT_PASSED,
                 format_args!("connections that wait for a group cannot be answered in its place: {error}"),
@@ -167,22 +172,22 @@ impl Supervisor {
     }
 
     fn is_knocked_at(&self, id: BranchId) -> bool {
-        let waits = |way: &Way| socket::wait_readable(&[way.branch.as_fd()], 0);
-        self.ways.get(id).is_some_and(|way| waits(way).is_ok_and(|readable| readable == [true]))
+        let waits = |doorway: &Doorway| socket::wait_readable(&[doorway.branch.as_fd()], 0);
+        self.doorways.get(id).is_some_and(|doorway| waits(doorway).is_ok_and(|readable| readable == [true]))
     }
 
     fn note_branch_serves(&mut self, id: BranchId, now_ms: u64) {
         self.branches.note_serving(id, now_ms);
         self.group_reloads.note_serving(id, now_ms);
-        self.ways.publish(&self.branches);
-        if let Some(way) = self.ways.get(id) {
-            log::write(&messages::GROUP_SERVES, format_args!("the group {} serves", way.plan.name));
+        self.doorways.publish(&self.branches);
+        if let Some(doorway) = self.doorways.get(id) {
+            log::write(&messages::GROUP_SERVES, format_args!("the group {} serves", doorway.plan.name));
         }
     }
 
     /// Whether an earlier version of a group accepts at addresses of its own.
     pub(super) fn is_old_branch_met(&self) -> bool {
-        let accepts = |id| self.ways.get(id).is_some_and(|way| !way.has_closed);
+        let accepts = |id| self.doorways.get(id).is_some_and(|doorway| !doorway.has_closed);
         let mut old = self.branches.past().filter(|branch| branch.key.is_bound && branch.pid().is_some());
         old.any(|branch| accepts(branch.id))
     }
@@ -217,8 +222,8 @@ impl Supervisor {
             return;
         }
         self.are_branches_stopped = true;
-        self.ways.close_door();
-        self.ways.ids().into_iter().for_each(|id| self.ways.close_sockets(id));
+        self.doorways.close_door();
+        self.doorways.ids().into_iter().for_each(|id| self.doorways.close_sockets(id));
         self.look_after_branches(now_ms);
     }
 
@@ -227,12 +232,12 @@ impl Supervisor {
             match act {
                 Act::Start(id) => self.start_branch(id, now_ms),
                 Act::Leave(id) => {
-                    self.ways.close_sockets(id);
+                    self.doorways.close_sockets(id);
                     self.tell_to_leave(id);
                 }
                 Act::Kill(pid) => child::kick(pid, Kick::Kill),
                 Act::Drop(id) => {
-                    self.ways.retire(id);
+                    self.doorways.retire(id);
                     self.standings.remove(&id);
                     self.turn_back(id);
                 }
@@ -245,8 +250,8 @@ impl Supervisor {
             Ok(pid) => self.branches.note_started(id, pid),
             Err(error) => {
                 let again_ms = self.branches.note_not_started(id, now_ms);
-                let name = self.ways.get(id).map_or("", |way| &way.plan.name);
-                let identity = self.ways.get(id).and_then(|way| way.plan.identity.as_ref());
+                let name = self.doorways.get(id).map_or("", |doorway| &doorway.plan.name);
+                let identity = self.doorways.get(id).and_then(|doorway| doorway.plan.identity.as_ref());
                 let user = identity.map_or(String::new(), |identity| format!(" as user {}", identity.user()));
                 let seconds = again_ms.map_or(0, |at_ms| at_ms.saturating_sub(now_ms).div_ceil(1_000));
                 log::write(
@@ -255,7 +260,7 @@ impl Supervisor {
                 );
                 self.group_reloads
                     .note_end(id, &format!("the group {name} cannot be started{user}: {error}"));
-                self.ways.publish(&self.branches);
+                self.doorways.publish(&self.branches);
             }
         }
     }
@@ -264,24 +269,29 @@ impl Supervisor {
         let level = self.log_level;
         let missing = || io::Error::other("its passage is gone");
         let (ours, theirs) = socket::pair()?;
-        let way = self.ways.get_mut(id).ok_or_else(missing)?;
-        let own = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
-        let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
+        let doorway = self.doorways.get_mut(id).ok_or_else(missing)?;
+        let own = [doorway.branch.as_fd(), theirs.as_fd(), doorway.edition.as_fd()];
+        let sockets: Vec<BorrowedFd<'_>> = doorway.plan.sockets.iter().map(AsFd::as_fd).collect();
         // No client of a branch with sockets of its own comes in at the door.
         let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
-        let told = BranchTold::new(&way.plan.name, entrances, own, &sockets, level);
+        let told = BranchTold::new(&doorway.plan.name, entrances, own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
         let kept = [&own[..], &sockets].concat();
-        let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &OWN_VARIABLES, &arguments, &kept)?;
-        way.line = Some(Channel::new(ours));
-        way.has_closed = false;
+        let pid = doorway.plan.program.spawn_as(
+            doorway.plan.identity.as_ref(),
+            &OWN_VARIABLES,
+            &arguments,
+            &kept,
+        )?;
+        doorway.line = Some(Channel::new(ours));
+        doorway.has_closed = false;
         Ok(pid)
     }
 
     /// Tells a branch to end when it has finished the requests that it has begun.
     fn tell_to_leave(&mut self, id: BranchId) {
         let order = ToWorker::Drain { is_patient: true, takes_queue: true };
-        let line = self.ways.get(id).and_then(|way| way.line.as_ref());
+        let line = self.doorways.get(id).and_then(|doorway| doorway.line.as_ref());
         let pid = self.branches.iter().find(|branch| branch.id == id).and_then(Branch::pid);
         if line.is_none_or(|line| line.send(&order).is_err())
             && let Some(pid) = pid
@@ -292,7 +302,7 @@ impl Supervisor {
 
     /// Sends an order to all branches.
     pub(super) fn tell_branches(&self, order: &ToWorker) {
-        for line in self.ways.iter().filter_map(|(_, way)| way.line.as_ref()) {
+        for line in self.doorways.iter().filter_map(|(_, doorway)| doorway.line.as_ref()) {
             // If the branch is gone, the supervisor learns that by the end of its process.
             let _ = line.send(order);
         }
@@ -303,7 +313,7 @@ impl Supervisor {
         let serves =
             |branch: &&Branch| matches!(branch.standing, Standing::Serving { .. } | Standing::Leaving { .. });
         let is_asked = |branch: &&Branch| {
-            let line = self.ways.get(branch.id).and_then(|way| way.line.as_ref());
+            let line = self.doorways.get(branch.id).and_then(|doorway| doorway.line.as_ref());
             line.is_some_and(|line| line.send(question).is_ok())
         };
         let asked = self.branches.iter().filter(serves).filter(is_asked);
@@ -320,8 +330,8 @@ impl Supervisor {
         else {
             return false;
         };
-        if let Some(way) = self.ways.get_mut(id) {
-            way.line = None;
+        if let Some(doorway) = self.doorways.get_mut(id) {
+            doorway.line = None;
         }
         self.standings.remove(&id);
         let how = if is_failure { "does not start" } else { "has ended" };
@@ -345,7 +355,7 @@ impl Supervisor {
             let message = if is_meant { &messages::GROUP_ENDED } else { &messages::GROUP_DIED };
             log::write(message, format_args!("the group {name}: process {pid} {words}{next}"));
         }
-        self.ways.publish(&self.branches);
+        self.doorways.publish(&self.branches);
         true
     }
 
@@ -450,7 +460,7 @@ impl Supervisor {
 }
 
 /// Returns the door's end of a passage.
-fn end_of(way: &Way) -> PassageEnd<'_> {
-    let name = format!("the group {}", way.plan.name);
-    PassageEnd { socket: way.door.as_fd(), cell: Some(way.cell), name }
+fn end_of(doorway: &Doorway) -> PassageEnd<'_> {
+    let name = format!("the group {}", doorway.plan.name);
+    PassageEnd { socket: doorway.door.as_fd(), cell: Some(doorway.cell), name }
 }

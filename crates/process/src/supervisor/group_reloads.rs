@@ -26,7 +26,7 @@ impl Supervisor {
                 }
                 Standing::Starting { .. } | Standing::Serving { .. } => {
                     let number = self.rounds.number();
-                    let line = self.ways.get(branch).and_then(|way| way.line.as_ref());
+                    let line = self.doorways.get(branch).and_then(|doorway| doorway.line.as_ref());
                     if line.is_some_and(|line| line.send(&ToWorker::Reload(number)).is_ok()) {
                         return self.await_group(branch, Some(number), reply, now_ms);
                     }
@@ -45,7 +45,7 @@ impl Supervisor {
         reply: Sender<AdminAnswer>,
         since_ms: u64,
     ) {
-        let name = self.ways.get(branch).map(|way| way.plan.name.clone()).unwrap_or_default();
+        let name = self.doorways.get(branch).map(|doorway| doorway.plan.name.clone()).unwrap_or_default();
         self.group_reloads.begin(branch, name, number, reply, since_ms);
     }
 

@@ -13,8 +13,8 @@ use adyton_sys::clock;
 use super::Supervisor;
 use super::branches::LEAVE_MS;
 use crate::groups::branches::{Branch, Standing};
+use crate::groups::doorways::GroupPlan;
 use crate::groups::group_sockets::NotedSocket;
-use crate::groups::ways::GroupPlan;
 use crate::versions::note::{Note, NotedBranch, NotedBranches, NotedSlot, NotedWorker, TRIAL};
 use crate::versions::reloads::Reloads;
 use crate::versions::succession::{Condition, Step};
@@ -40,12 +40,12 @@ impl Supervisor {
         kept.extend(self.ports.descriptors());
         kept.extend(self.links.descriptors());
         kept.push(self.shares.as_fd());
-        for (_, way) in self.ways.iter() {
-            kept.extend([way.door.as_fd(), way.branch.as_fd(), way.edition.as_fd()]);
-            kept.extend(way.line.as_ref().map(AsFd::as_fd));
+        for (_, doorway) in self.doorways.iter() {
+            kept.extend([doorway.door.as_fd(), doorway.branch.as_fd(), doorway.edition.as_fd()]);
+            kept.extend(doorway.line.as_ref().map(AsFd::as_fd));
         }
-        kept.extend(self.ways.sockets().into_iter().map(AsFd::as_fd));
-        kept.extend([self.ways.board(), self.ways.secret()]);
+        kept.extend(self.doorways.sockets().into_iter().map(AsFd::as_fd));
+        kept.extend([self.doorways.board(), self.doorways.secret()]);
         kept.extend(self.admin_servers.sockets().into_iter().flatten());
         self.ended_workers.settle();
         log::settle();
@@ -91,7 +91,7 @@ impl Supervisor {
 
     fn noted_branches(&self) -> NotedBranches {
         let noted = |branch: &Branch| {
-            let way = self.ways.get(branch.id)?;
+            let doorway = self.doorways.get(branch.id)?;
             let (pid, since_ms) = match branch.standing {
                 Standing::Serving { pid, since_ms, .. } => (pid, since_ms),
                 _ => (0, 0),
@@ -103,20 +103,20 @@ impl Supervisor {
                 pid,
                 since_ms,
                 starts: branch.starts,
-                cell: way.cell,
-                door: way.door.as_raw_fd(),
-                branch: way.branch.as_raw_fd(),
-                line: way.line.as_ref().map(|line| line.as_fd().as_raw_fd()),
-                edition: way.edition.as_raw_fd(),
-                addresses: way.plan.sockets.iter().map(|socket| socket.address.clone()).collect(),
+                cell: doorway.cell,
+                door: doorway.door.as_raw_fd(),
+                branch: doorway.branch.as_raw_fd(),
+                line: doorway.line.as_ref().map(|line| line.as_fd().as_raw_fd()),
+                edition: doorway.edition.as_raw_fd(),
+                addresses: doorway.plan.sockets.iter().map(|socket| socket.address.clone()).collect(),
             })
         };
         NotedBranches {
             all: self.branches.iter().filter_map(noted).collect(),
             versions: self.branches.versions().clone(),
-            open: self.ways.board().as_raw_fd(),
-            secret: self.ways.secret().as_raw_fd(),
-            sockets: self.ways.sockets().into_iter().map(|socket| NotedSocket::new(socket)).collect(),
+            open: self.doorways.board().as_raw_fd(),
+            secret: self.doorways.secret().as_raw_fd(),
+            sockets: self.doorways.sockets().into_iter().map(|socket| NotedSocket::new(socket)).collect(),
         }
     }
 
@@ -128,8 +128,8 @@ impl Supervisor {
     pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
         let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
         let sockets = std::mem::take(&mut self.plan.group_sockets);
-        if let Some((branches, ways)) = note.take_branches(groups, &sockets, leave_ms)? {
-            (self.branches, self.ways) = (branches, ways);
+        if let Some((branches, doorways)) = note.take_branches(groups, &sockets, leave_ms)? {
+            (self.branches, self.doorways) = (branches, doorways);
         }
         let (slots, boards) = note.take_workers()?;
         let ids = self.fleet.take(note.starts, slots);

@@ -45,8 +45,8 @@ use crate::control::question::{AdminAnswer, Ask, Question, Questions};
 use crate::control::rounds::{Asker, Rounds};
 use crate::groups::branch::BranchPlan;
 use crate::groups::branches::{BranchId, Branches, Coming};
+use crate::groups::doorways::{Doorways, GroupPlan};
 use crate::groups::group_reloads::GroupReloads;
-use crate::groups::ways::{GroupPlan, Ways};
 use crate::lines::links::{Link, Links};
 use crate::lines::message::{Channel, FromWorker, ToWorker};
 use crate::lines::ports::Ports;
@@ -138,7 +138,7 @@ struct Supervisor {
     rounds: Rounds,
     watched: WatchedFiles,
     branches: Branches,
-    ways: Ways,
+    doorways: Doorways,
     /// A version that was read, whose groups start before the door serves it.
     read: Option<OwnedFd>,
     /// The states of branches, as they have reported them.
@@ -199,7 +199,7 @@ impl Supervisor {
             rounds: Rounds::default(),
             watched: WatchedFiles::default(),
             branches: Branches::new(groups.iter().map(GroupPlan::key).collect(), leave_ms),
-            ways: Ways::new()?,
+            doorways: Doorways::new()?,
             read: None,
             standings: BTreeMap::new(),
             are_branches_stopped: false,
@@ -450,7 +450,7 @@ impl Supervisor {
     /// Carries out the actions that the present state demands.
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
-            self.ways.close_for_returning();
+            self.doorways.close_for_returning();
             self.stop_workers(is_fast, now_ms);
             self.tell_closed();
             self.stop_branches(is_fast, now_ms);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Supervisor;
 use crate::groups::branches::{Branch, Standing};
-use crate::groups::ways::Way;
+use crate::groups::doorways::Doorway;
 use crate::view::metrics;
 use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
 use crate::view::usage;
@@ -61,14 +61,14 @@ impl Supervisor {
             Standing::Serving { .. } => "serving",
             Standing::Leaving { .. } => "draining",
         };
-        let way = self.ways.get(branch.id);
-        let sockets = way.into_iter().flat_map(|way| &way.plan.sockets);
+        let doorway = self.doorways.get(branch.id);
+        let sockets = doorway.into_iter().flat_map(|doorway| &doorway.plan.sockets);
         GroupStatus {
             group: branch.key.name.clone(),
             state: state.to_owned(),
             pid: branch.pid().unwrap_or(0),
             starts: branch.starts,
-            waiting_bytes: way.map_or(0, Way::waiting_bytes),
+            waiting_bytes: doorway.map_or(0, Doorway::waiting_bytes),
             listens: sockets.map(|socket| socket.shown.clone()).collect(),
             status: said.map(Box::new),
         }

@@ -13,7 +13,7 @@ use adyton_log::sink::Destination;
 use adyton_sys::{child, temp};
 
 use crate::groups::branch::BranchTold;
-use crate::groups::ways::GroupPlan;
+use crate::groups::doorways::GroupPlan;
 use crate::lines::place::Place;
 
 /// The file of sites for the workers of the first generation, and a function that reads it anew for the next one.

@@ -16,8 +16,8 @@ use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
 use crate::groups::branches::{Branch, BranchId, Branches, Standing};
+use crate::groups::doorways::{Doorway, Doorways, GroupPlan};
 use crate::groups::group_sockets::{GroupSocket, NotedSocket};
-use crate::groups::ways::{GroupPlan, Way, Ways};
 use crate::lines::links::Link;
 use crate::lines::message::Channel;
 use crate::lines::ports::{self, Sockets};
@@ -180,9 +180,9 @@ impl Note {
         groups: &[GroupPlan],
         sockets: &[Arc<GroupSocket>],
         leave_ms: u64,
-    ) -> io::Result<Option<(Branches, Ways)>> {
+    ) -> io::Result<Option<(Branches, Doorways)>> {
         let Some(noted) = &self.branches else { return Ok(None) };
-        let (mut all, mut ways) = (Vec::new(), BTreeMap::new());
+        let (mut all, mut doorways) = (Vec::new(), BTreeMap::new());
         for branch in &noted.all {
             let plan = groups.iter().find(|group| group.name == branch.name);
             let Some(plan) = plan.or(groups.first()) else { continue };
@@ -203,10 +203,10 @@ impl Note {
             all.push(Branch { id: branch.id, key: plan.key(), standing, failures: 0, starts: branch.starts });
             let line = branch.line.map(|line| child::inherit(line).map(Channel::new)).transpose()?;
             let [door, ours, edition] = [branch.door, branch.branch, branch.edition].map(child::inherit);
-            ways.insert(branch.id, Way::new([door?, ours?, edition?], line, branch.cell, plan));
+            doorways.insert(branch.id, Doorway::new([door?, ours?, edition?], line, branch.cell, plan));
         }
-        let ways = Ways::taken(ways, child::inherit(noted.open)?, child::inherit(noted.secret)?)?;
-        Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), ways)))
+        let doorways = Doorways::taken(doorways, child::inherit(noted.open)?, child::inherit(noted.secret)?)?;
+        Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), doorways)))
     }
 
     /// Returns the counts of workers that had ended.

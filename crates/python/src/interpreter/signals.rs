@@ -72,13 +72,13 @@ pub(crate) struct ProcessKind {
 }
 
 /// Keeps the server's own signals for the server, and has the application's handlers of other signals run, until
-/// [`Keeper::end`].
-pub(crate) struct Keeper {
+/// [`SignalHold::end`].
+pub(crate) struct SignalHold {
     undo: Py<PyAny>,
     thread: Arc<Mutex<Option<SignalThread>>>,
 }
 
-impl Keeper {
+impl SignalHold {
     /// Begins to keep signals, for a server that is about to run.
     ///
     /// # Errors

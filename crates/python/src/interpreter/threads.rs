@@ -36,8 +36,18 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 /// The place that a supervisor has given this process: its number, the number of workers, the generation.
 static PLACE: OnceLock<WorkerPlace> = OnceLock::new();
 
-/// Number of a worker, count of workers, generation, and group.
-pub(crate) type WorkerPlace = (usize, usize, u32, Option<String>);
+/// The place of a worker.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerPlace {
+    /// The number of the worker, from 1 on.
+    pub(crate) number: usize,
+    /// The count of workers.
+    pub(crate) of: usize,
+    /// The worker's version of the application.
+    pub(crate) generation: u32,
+    /// The group of the worker, if it has one.
+    pub(crate) group: Option<String>,
+}
 
 /// Makes this process a worker at this place.
 pub(crate) fn take_place(place: WorkerPlace) {

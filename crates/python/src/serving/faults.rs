@@ -11,10 +11,10 @@ use adyton_sys::process;
 use super::failure::Failure;
 use super::folders::PAGES_ALONE;
 use super::prepared::{Prepared, prepare};
+use super::run_files::RunFiles;
 use super::settings::{
-    file_folders, folders, identity, log_destination, of_sites, page, sites_with_ways, ways_alone,
+    file_folders, folders, identity, log_destination, of_sites, page, run_files_alone, sites_with_run_files,
 };
-use super::ways::Ways;
 use crate::serving::run::load::is_of_group;
 
 /// Looks for faults in settings, and warns of doubtful ones. Returns the opened parts, with which a server serves.
@@ -147,27 +147,27 @@ fn run_pages(settings: &Settings) -> Vec<Fault> {
             found.push(fault);
         }
     };
-    let mut look = |of_site: &Settings, folders: Vec<(PathBuf, &Settings)>, ways: &Ways| {
+    let mut look = |of_site: &Settings, folders: Vec<(PathBuf, &Settings)>, run_files: &RunFiles| {
         for (status, file) in
-            of_site.messages.error_pages.iter().filter(|(_, file)| ways.run(&of_site.place(file)))
+            of_site.messages.error_pages.iter().filter(|(_, file)| run_files.have(&of_site.place(file)))
         {
             let page = format!("{status}={}", file.display());
             add(of_site.said_at_value("error-pages", &page), &format!("error-pages: {page}"));
         }
         for (folder, settings) in folders {
             if let Some(page) = &settings.files.static_404
-                && ways.run(&settings.place(&folder).join(page))
+                && run_files.have(&settings.place(&folder).join(page))
             {
                 add(settings.said_at("static-404"), &format!("static-404: {page}"));
             }
         }
     };
-    for (site, ways) in sites_with_ways(settings) {
-        look(&site.settings, file_folders(site).collect(), &ways);
+    for (site, run_files) in sites_with_run_files(settings) {
+        look(&site.settings, file_folders(site).collect(), &run_files);
     }
     if settings.sites.is_none() {
         let folders = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
-        look(settings, folders.collect(), &ways_alone(settings));
+        look(settings, folders.collect(), &run_files_alone(settings));
     }
     found
 }

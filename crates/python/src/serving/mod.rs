@@ -12,9 +12,9 @@ mod memory;
 mod plan;
 mod prepared;
 mod run;
+mod run_files;
 mod scripts;
 mod settings;
-mod ways;
 
 use self::run::{banner, listen, load, supervise, work};
 use std::io::IsTerminal as _;
@@ -54,8 +54,8 @@ use self::settings::{
 use crate::authority::Function;
 use crate::handler::Handler;
 use crate::hosted::{self, interpreter};
-use crate::interpreter::signals::{self, Keeper, ProcessKind};
-use crate::interpreter::threads;
+use crate::interpreter::signals::{self, ProcessKind, SignalHold};
+use crate::interpreter::threads::{self, WorkerPlace};
 use crate::interpreter::{forked, held_stacks, own_stack};
 use crate::programs;
 use crate::scripts::Scripts;
@@ -242,7 +242,8 @@ fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
 
 fn take_place(place: &Place) {
     process::set_name(&format!("adyton-{}", place.number));
-    threads::take_place((place.number, place.of, place.generation, place.group.clone()));
+    let &Place { number, of, generation, ref group, .. } = place;
+    threads::take_place(WorkerPlace { number, of, generation, group: group.clone() });
     if let Some(level) = place.log_level() {
         log::set_level(level);
     }
@@ -466,11 +467,11 @@ fn serve_at(
     }
     let plan = plan(settings, apps, &functions, prepared)?;
     let ordered = Arc::new(Ordered::default());
-    let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
-    let asked = ordered.asked(handlers, leaver);
+    let leave_notice = line.as_ref().map(Line::leave_notice).transpose().map_err(Failure::system)?;
+    let asked = ordered.asked(handlers, leave_notice);
     let server = Server::new(config, plan, parts, asked, Some(interpreter()), tally);
     let server = Arc::new(server.map_err(|error| memory::blame(settings, error))?);
-    let keeper = prepare(py, settings, &server, has_applications.then_some(kind))?;
+    let hold = prepare(py, settings, &server, has_applications.then_some(kind))?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
@@ -483,8 +484,8 @@ fn serve_at(
     drop(reopener);
     // This thread is attached, so that the objects of the application that the loops still hold are given back here.
     server.clear();
-    if let Some(keeper) = keeper {
-        keeper.end(py)?;
+    if let Some(hold) = hold {
+        hold.end(py)?;
     }
     hook(py, "on_worker_stop", numbers)?;
     done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
@@ -502,11 +503,11 @@ fn prepare(
     settings: &Settings,
     server: &Arc<Server>,
     kind: Option<ProcessKind>,
-) -> Result<Option<Keeper>, Failure> {
+) -> Result<Option<SignalHold>, Failure> {
     memory::check(settings, server.threads())?;
     held_stacks::prepare(py)?;
     own_stack::prepare(py)?;
-    Ok(kind.map(|kind| Keeper::begin(py, server, kind)).transpose()?)
+    Ok(kind.map(|kind| SignalHold::begin(py, server, kind)).transpose()?)
 }
 
 /// The parts of each loop; signals wake the first loop, through `wake`. `addresses`: the number of addresses at which

@@ -18,11 +18,11 @@ use super::failure::Failure;
 use super::folders::{Beside, RouteFolder, folders as own_folders};
 use super::guards::{GuardNumber, Limiters};
 use super::prepared::{Content, Prepared, PreparedPage, PreparedRoute, PreparedSite};
+use super::run_files::RunFiles;
 use super::settings::{
-    folders, is_answered, limits, log_destination, log_queue_bytes_max, routes_of, sends_alike, sent_folders,
-    ways_alone, ways_of,
+    folders, is_answered, limits, log_destination, log_queue_bytes_max, routes_of, run_files_alone,
+    run_files_of, sends_alike, sent_folders,
 };
-use super::ways::Ways;
 use crate::serving::run::load::is_own;
 
 /// The plan of the server: the sites of a file, or the site of a command line.
@@ -85,13 +85,13 @@ fn site_of_command_line(
     }
     routes.extend(apps.iter().map(|app| route(String::new(), Action::App(Arc::clone(app)))));
     let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), shared.logs.of(settings)?);
-    let site = site.with_pages(shown(pages, &ways_alone(settings)));
+    let site = site.with_pages(shown(pages, &run_files_alone(settings)));
     Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
 
 /// The error pages that are sent: all but files that are run.
-fn shown(pages: Vec<PreparedPage>, ways: &Ways) -> Vec<StatusPage> {
-    pages.into_iter().filter(|page| !ways.run(&page.file)).map(|page| page.page).collect()
+fn shown(pages: Vec<PreparedPage>, run_files: &RunFiles) -> Vec<StatusPage> {
+    pages.into_iter().filter(|page| !run_files.have(&page.file)).map(|page| page.page).collect()
 }
 
 fn sites_of_file(
@@ -115,7 +115,8 @@ fn sites_of_file(
             );
             continue;
         };
-        let (log, pages) = (shared.logs.of(&site.settings)?, shown(prepared.pages, &ways_of(file, site)));
+        let (log, pages) =
+            (shared.logs.of(&site.settings)?, shown(prepared.pages, &run_files_of(file, site)));
         // Routes of one site that have equal limits share a limiter.
         shared.limiters = Limiters::default();
         let mut routes = Vec::new();

@@ -22,8 +22,8 @@ use pyo3::prelude::*;
 
 use super::authorities::{Named, Wanted};
 use super::failure::Failure;
+use super::run_files::RunFiles;
 use super::scripts::sources;
-use super::ways::Ways;
 use crate::interpreter::thread_state::has_lock;
 use crate::serving::run::load::{is_of, is_own};
 
@@ -282,13 +282,13 @@ fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) ->
 }
 
 /// Each site for which this process answers something, with the files that it runs.
-pub(super) fn sites_with_ways(settings: &Settings) -> impl Iterator<Item = (&CliSite, Ways)> {
-    entered(settings).map(|(sites, site)| (site, ways_of(sites, site)))
+pub(super) fn sites_with_run_files(settings: &Settings) -> impl Iterator<Item = (&CliSite, RunFiles)> {
+    entered(settings).map(|(sites, site)| (site, run_files_of(sites, site)))
 }
 
 /// The files that a site runs.
-pub(super) fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
-    Ways::of(sources(sites, site), file_folders(site))
+pub(super) fn run_files_of(sites: &Sites, site: &CliSite) -> RunFiles {
+    RunFiles::of(sources(sites, site), file_folders(site))
 }
 
 /// Each folder of files of a site, with the settings of its route.
@@ -300,8 +300,8 @@ pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Se
 }
 
 /// The files that are run if a command line names the folders.
-pub(super) fn ways_alone(settings: &Settings) -> Ways {
-    Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
+pub(super) fn run_files_alone(settings: &Settings) -> RunFiles {
+    RunFiles::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }
 
 /// Reads the error page for a status.

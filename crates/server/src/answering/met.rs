@@ -16,7 +16,7 @@ pub(crate) struct Met {
 
 /// Checks of a route that a request has passed before.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct PassedChecks {
     /// Whether its guard has let the request in.
     pub(crate) is_let_in: bool,
     /// Whether its limiter has counted the request.

@@ -283,7 +283,7 @@ impl Tally {
 
     /// Returns the row in which an answer to a request for `path` is counted.
     pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
-        // A client that guesses paths gets another status, as a rule.
+        // Only a path that was answered with 2xx gets a row: paths that a client guesses mostly get another status.
         prefixes::row_of(&self.board.cells()[CELLS..SITES], path, (200..300).contains(&status))
     }
 
@@ -461,7 +461,7 @@ mod tests {
 
     /// The counters of an ended worker remain, and its states do not.
     #[test]
-    fn past() -> std::io::Result<()> {
+    fn passed() -> std::io::Result<()> {
         let tally = Tally::new()?;
         tally.count(Cell::Begun);
         tally.set(Cell::Idle, 7);

@@ -263,7 +263,7 @@ impl Acceptor {
                 Came::Nothing => return Ok(Accepted::Nothing),
                 Came::End => return Ok(Accepted::End),
                 Came::Connection(client, passenger, seal, bytes) => {
-                    // The process that tells the listener's number may have other listeners than this one.
+                    // The number comes from another process, which may have more listeners than this process.
                     let listener = passenger.listener % u16::try_from(self.addresses).unwrap_or(u16::MAX);
                     let passenger = Passenger { listener, ..passenger };
                     return Ok(Accepted::Passed(client, passenger, seal, bytes));

@@ -227,7 +227,7 @@ impl Loop {
             || self.shared.inboxes[self.home].filled.load(Ordering::Relaxed)
     }
 
-    /// Returns when the loop learned of the requests that it looks at, in us of the monotonic clock.
+    /// Returns the time at which the loop learned of the requests that it looks at, in us of the monotonic clock.
     pub(crate) fn start_us(&self) -> u64 {
         self.calls.batch_since_us()
     }

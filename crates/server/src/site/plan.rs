@@ -16,7 +16,7 @@ use adyton_route::{
 };
 
 use crate::answering::changes::Changes;
-use crate::answering::met::{Met, Past};
+use crate::answering::met::{Met, PassedChecks};
 use crate::app::{App, MountPoint};
 use crate::cgi::Cgi;
 use crate::client::passage::Elsewhere;
@@ -218,11 +218,11 @@ impl Route {
     }
 
     /// Returns which parts of this route a request has met before.
-    pub(crate) fn past(&self, met: &Met) -> Past {
+    pub(crate) fn passed(&self, met: &Met) -> PassedChecks {
         let guard = self.guard.as_ref().map(|guard| guard.number);
         let limiters = (&met.limiter, &self.limiter);
         let is_counted = matches!(limiters, (Some(one), Some(other)) if Arc::ptr_eq(one, other));
-        Past { is_let_in: guard.is_some() && guard == met.guard, is_counted }
+        PassedChecks { is_let_in: guard.is_some() && guard == met.guard, is_counted }
     }
 
     /// Whether the file that answers one of its paths may have another path, which another rule of the site is about.

@@ -44,7 +44,8 @@ pub(crate) struct Inbox {
     pub(crate) asleep: AtomicBool,
     /// Number of connections for which something has come while they are away.
     pub(crate) missed: AtomicUsize,
-    /// Number of errands that drop the rest of an answer and wait in the queue, or are run by threads without the loop.
+    /// Number of errands whose only work is to drop the rest of an answer, and that wait in the queue or are run by
+    /// threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
     /// Whether the loop has reported that it was woken, after it was last asked.

@@ -96,7 +96,8 @@ pub fn secret() -> io::Result<[u8; 32]> {
     Ok(bytes)
 }
 
-/// How long one write waits for the reader of standard error. Further writes do not wait until the reader reads again.
+/// How long a write waits for the reader of standard error. If the reader has not read by then, later writes do not
+/// wait at all, until one of them finds that it reads again.
 const STDERR_PATIENCE_MS: u64 = 100;
 
 /// Whether the reader of standard error has read nothing for [`STDERR_PATIENCE_MS`].

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
-use adyton_process::{Leaver, Orders, Source};
+use adyton_process::{LeaveNotice, Orders, Source};
 use adyton_server::{Ending, Server, StopRequest};
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
@@ -45,14 +45,18 @@ impl Ordered {
 
     /// Makes the function that tells a server to end: by the supervisor's order, or by a signal, which it reports to
     /// the supervisor.
-    pub(crate) fn asked(self: &Arc<Self>, handlers: Handlers, leaver: Option<Leaver>) -> StopRequest {
+    pub(crate) fn asked(
+        self: &Arc<Self>,
+        handlers: Handlers,
+        leave_notice: Option<LeaveNotice>,
+    ) -> StopRequest {
         let ordered = Arc::clone(self);
         Box::new(move || {
             if !handlers.stop_asked() {
                 return ordered.ending();
             }
-            if let Some(leaver) = &leaver {
-                leaver.say();
+            if let Some(leave_notice) = &leave_notice {
+                leave_notice.say();
             }
             Some(Ending::PROMPT)
         })

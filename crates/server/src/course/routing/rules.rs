@@ -8,7 +8,7 @@ use adyton_route::{Come, Other, escaped, other, script_names};
 use crate::answering::answer::Answer;
 use crate::answering::changes::Changes;
 use crate::answering::coder::Wanted;
-use crate::answering::met::Past;
+use crate::answering::met::PassedChecks;
 use crate::answering::onward::Rewritten;
 use crate::course::concluding::write_name;
 use crate::course::routing::asking::{
@@ -39,15 +39,15 @@ pub(crate) fn come_in(
         answer.outbox().terms = Arc::clone(terms);
     }
     let met = answer.onward.as_ref().and_then(|onward| onward.met.as_ref());
-    let past = met.map(|met| route.past(met)).unwrap_or_default();
-    meet(answer, route, past, asking, replies)
+    let passed = met.map(|met| route.passed(met)).unwrap_or_default();
+    meet(answer, route, passed, asking, replies)
 }
 
 /// Checks whether a request may come to a route. Returns a result if it may not, or if that is not known yet.
 fn meet(
     answer: &mut Answer,
     route: &Route,
-    past: Past,
+    passed: PassedChecks,
     asking: Asking<'_>,
     replies: Replies<'_>,
 ) -> Option<Routed> {
@@ -58,7 +58,7 @@ fn meet(
         return Some(Routed::Answered);
     }
     // A request whose credentials were looked at, or that was sent on, was counted before.
-    let is_new = asking.verdict.is_none() && !is_sent && !past.is_counted;
+    let is_new = asking.verdict.is_none() && !is_sent && !passed.is_counted;
     if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
         && let Some(wait_s) = limiter.wait_s(asking.client)
     {
@@ -67,7 +67,7 @@ fn meet(
         return Some(Routed::Answered);
     }
     match route.door(asking.client) {
-        Door::Guarded(_) if past.is_let_in => None,
+        Door::Guarded(_) if passed.is_let_in => None,
         door => pass(answer, &door, asking, replies),
     }
 }
@@ -187,8 +187,8 @@ pub(crate) fn lead_behind(
         Ok(Other::Nowhere) => None,
         Ok(Other::Route(route)) => Some(route),
     };
-    let past = |route: &Route| route.past(&inside.route.met(asking.client));
-    if let Some(routed) = found.and_then(|route| meet(answer, route, past(route), asking, replies)) {
+    let passed = |route: &Route| route.passed(&inside.route.met(asking.client));
+    if let Some(routed) = found.and_then(|route| meet(answer, route, passed(route), asking, replies)) {
         return Some(routed);
     }
     let mut reply = replies.to(answer);
@@ -234,8 +234,8 @@ fn route_of<'p>(
     }
     let Asking { request, client, .. } = asking;
     other(&site.routes, Come { path, number }, name, request, client, |_, redirect| {
-        let past = redirect.past(&inside.route.met(client));
-        meet(answer, redirect, past, asking, replies).map_or(Ok(()), Err)
+        let passed = redirect.passed(&inside.route.met(client));
+        meet(answer, redirect, passed, asking, replies).map_or(Ok(()), Err)
     })
 }
 

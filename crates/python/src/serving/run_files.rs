@@ -11,20 +11,20 @@ use adyton_server::Folders;
 use super::folders::{RouteFolder, speaking};
 
 /// The files that a site runs.
-pub(super) struct Ways {
+pub(super) struct RunFiles {
     /// Files that the site's routes run.
     sources: Vec<Sources>,
     /// Folders that may have files run, without links in their paths.
     folders: Vec<(PathBuf, Folders)>,
 }
 
-impl Ways {
+impl RunFiles {
     /// The files that a site runs, by the files that its routes run and by its folders of files, each with its
     /// settings.
     pub(super) fn of<'s>(
         sources: Vec<Sources>,
         folders: impl Iterator<Item = (PathBuf, &'s Settings)>,
-    ) -> Ways {
+    ) -> RunFiles {
         let everything = PathPattern::Prefix(Box::default());
         let opened =
             folders.filter(|(_, settings)| settings.lets_folders_run()).filter_map(|(place, settings)| {
@@ -36,11 +36,11 @@ impl Ways {
                 Some((place, folders))
             });
         let folders = opened.collect();
-        Ways { sources, folders }
+        RunFiles { sources, folders }
     }
 
     /// Whether a file is run, and not sent.
-    pub(super) fn run(&self, file: &Path) -> bool {
+    pub(super) fn have(&self, file: &Path) -> bool {
         let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let Ok(resolved) = absolute.canonicalize() else { return false };
         let is_run = |(folder, rules): &(PathBuf, Folders)| {

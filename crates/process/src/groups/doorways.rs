@@ -65,7 +65,7 @@ impl GroupPlan {
 }
 
 /// The descriptors and the state of the way to one branch.
-pub(crate) struct Way {
+pub(crate) struct Doorway {
     /// The door's end of the passage.
     pub(crate) door: OwnedFd,
     /// The branch's end of the passage, kept for the next process of the branch.
@@ -89,7 +89,7 @@ pub(crate) struct Way {
     pub(crate) has_closed: bool,
 }
 
-impl Way {
+impl Doorway {
     /// Makes the way to a branch that is to start or has been taken over.
     pub(crate) fn new(
         [door, branch, edition]: [OwnedFd; 3],
@@ -114,7 +114,7 @@ impl Way {
     }
 
     /// Whether this branch and the other one have a socket in common.
-    fn shares_socket(&self, other: &Way) -> bool {
+    fn shares_socket(&self, other: &Doorway) -> bool {
         let is_its =
             |socket: &Arc<GroupSocket>| other.plan.sockets.iter().any(|another| Arc::ptr_eq(socket, another));
         self.plan.sockets.iter().any(is_its)
@@ -163,15 +163,15 @@ impl Way {
 }
 
 /// The ways to all branches.
-pub(crate) struct Ways {
-    all: BTreeMap<BranchId, Way>,
+pub(crate) struct Doorways {
+    all: BTreeMap<BranchId, Doorway>,
     /// A board with a cell for each branch: whether connections may wait for it.
     open: Board,
     /// The secret with which the door's workers seal connections.
     secret: OwnedFd,
 }
 
-impl Ways {
+impl Doorways {
     pub(crate) fn new() -> io::Result<Self> {
         let mut secret = Vec::new();
         while secret.len() < SECRET_BYTES {
@@ -184,7 +184,11 @@ impl Ways {
         })
     }
 
-    pub(crate) fn taken(all: BTreeMap<BranchId, Way>, open: OwnedFd, secret: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn taken(
+        all: BTreeMap<BranchId, Doorway>,
+        open: OwnedFd,
+        secret: OwnedFd,
+    ) -> io::Result<Self> {
         Ok(Self { all, open: Board::open(open, BRANCHES_MAX)?, secret })
     }
 
@@ -196,16 +200,16 @@ impl Ways {
         self.secret.as_fd()
     }
 
-    pub(crate) fn get(&self, id: BranchId) -> Option<&Way> {
+    pub(crate) fn get(&self, id: BranchId) -> Option<&Doorway> {
         self.all.get(&id)
     }
 
-    pub(crate) fn get_mut(&mut self, id: BranchId) -> Option<&mut Way> {
+    pub(crate) fn get_mut(&mut self, id: BranchId) -> Option<&mut Doorway> {
         self.all.get_mut(&id)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (BranchId, &Way)> {
-        self.all.iter().map(|(id, way)| (*id, way))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (BranchId, &Doorway)> {
+        self.all.iter().map(|(id, doorway)| (*id, doorway))
     }
 
     pub(crate) fn ids(&self) -> Vec<BranchId> {
@@ -218,26 +222,26 @@ impl Ways {
     ///
     /// The process is out of descriptors or memory, or there are too many branches.
     pub(crate) fn add(&mut self, id: BranchId, plan: GroupPlan) -> io::Result<()> {
-        let is_free = |cell: &usize| self.all.values().all(|way| way.cell != *cell);
+        let is_free = |cell: &usize| self.all.values().all(|doorway| doorway.cell != *cell);
         let cell =
             (0..BRANCHES_MAX).find(is_free).ok_or_else(|| io::Error::other("there are too many groups"))?;
         let (door, branch) = pass::passage()?;
         let edition = temp::sealed(plan.text.as_bytes())?;
-        self.all.insert(id, Way::new([door, branch, edition], None, cell, plan));
+        self.all.insert(id, Doorway::new([door, branch, edition], None, cell, plan));
         Ok(())
     }
 
     /// Notes that a branch is gone: its passage is closed as soon as no connection is left in it.
     pub(crate) fn retire(&mut self, id: BranchId) {
-        if let Some(way) = self.all.get_mut(&id) {
-            way.is_over = true;
+        if let Some(doorway) = self.all.get_mut(&id) {
+            doorway.is_over = true;
         }
     }
 
     /// Says on the board for which branches connections may wait.
     pub(crate) fn publish(&self, branches: &Branches) {
         for branch in branches.iter() {
-            let cell = self.all.get(&branch.id).and_then(|way| self.open.cells().get(way.cell));
+            let cell = self.all.get(&branch.id).and_then(|doorway| self.open.cells().get(doorway.cell));
             if let Some(cell) = cell {
                 cell.store(u64::from(branch.is_open()), Ordering::Relaxed);
             }
@@ -251,12 +255,13 @@ impl Ways {
     ///
     /// No descriptor is left, or the door is gone.
     pub(crate) fn turn_back(&mut self, id: BranchId) -> io::Result<()> {
-        let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
-        let done = way.back.go_on(&way.branch);
-        way.awaits_room = matches!(done, Ok(TurnedBack::NoRoom));
+        let Some(doorway) = self.all.get_mut(&id) else { return Ok(()) };
+        let done = doorway.back.go_on(&doorway.branch);
+        doorway.awaits_room = matches!(done, Ok(TurnedBack::NoRoom));
         // Connections that the door has not taken yet must not be left to its workers alone, which may die.
-        let is_empty = || socket::wait(&way.door, socket::Until::Readable, 0).is_ok_and(|readable| !readable);
-        if way.is_over && (done.is_err() || (!way.awaits_room && is_empty())) {
+        let is_empty =
+            || socket::wait(&doorway.door, socket::Until::Readable, 0).is_ok_and(|readable| !readable);
+        if doorway.is_over && (done.is_err() || (!doorway.awaits_room && is_empty())) {
             self.all.remove(&id);
         }
         done.map(|_| ())
@@ -265,13 +270,13 @@ impl Ways {
     /// Has the door's workers take the connections that have come back so far, and no later ones: a process that tries
     /// to pass a connection back from now on gets an error, and answers the connection itself.
     pub(crate) fn close_for_returning(&self) {
-        self.all.values().for_each(|way| socket::shutdown_read(&way.door));
+        self.all.values().for_each(|doorway| socket::shutdown_read(&doorway.door));
     }
 
     /// Whether another branch accepts at the sockets of this one; `serves` says whether a branch serves.
     pub(crate) fn is_served_by_another(&self, id: BranchId, serves: impl Fn(BranchId) -> bool) -> bool {
-        let Some(way) = self.all.get(&id) else { return false };
-        self.all.iter().any(|(other, its)| *other != id && serves(*other) && way.shares_socket(its))
+        let Some(doorway) = self.all.get(&id) else { return false };
+        self.all.iter().any(|(other, its)| *other != id && serves(*other) && doorway.shares_socket(its))
     }
 
     /// Has the door answer clients that wait at the sockets of a branch that does not start.
@@ -281,22 +286,22 @@ impl Ways {
     /// No descriptor is left, or the door is gone.
     pub(crate) fn strand(&mut self, id: BranchId, now_ms: u64) -> io::Result<()> {
         let key = seal_key(self.secret.try_clone()?)?;
-        let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
-        way.strand(&key).inspect_err(|_| way.paused_until_ms = now_ms + STRANDED_PAUSE_MS)
+        let Some(doorway) = self.all.get_mut(&id) else { return Ok(()) };
+        doorway.strand(&key).inspect_err(|_| doorway.paused_until_ms = now_ms + STRANDED_PAUSE_MS)
     }
 
     /// Gives up the supervisor's own descriptors of the sockets of a branch that is to end; the branch closes its
     /// descriptors itself.
     pub(crate) fn close_sockets(&mut self, id: BranchId) {
-        if let Some(way) = self.all.get_mut(&id) {
-            way.plan.sockets.clear();
+        if let Some(doorway) = self.all.get_mut(&id) {
+            doorway.plan.sockets.clear();
         }
     }
 
     /// Returns the sockets of all branches, each once.
     pub(crate) fn sockets(&self) -> Vec<&Arc<GroupSocket>> {
         let mut all: Vec<&Arc<GroupSocket>> = Vec::new();
-        for socket in self.all.values().flat_map(|way| &way.plan.sockets) {
+        for socket in self.all.values().flat_map(|doorway| &doorway.plan.sockets) {
             if !all.iter().any(|other| Arc::ptr_eq(socket, other)) {
                 all.push(socket);
             }
@@ -307,7 +312,7 @@ impl Ways {
     /// Shuts down the door's ends, because the door answers nothing any more: connections on their way back are
     /// answered where they are.
     pub(crate) fn close_door(&self) {
-        self.all.values().for_each(|way| socket::shutdown(&way.door));
+        self.all.values().for_each(|doorway| socket::shutdown(&doorway.door));
     }
 }
 
