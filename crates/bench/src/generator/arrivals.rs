@@ -45,7 +45,7 @@ impl Schedule {
         schedule
     }
 
-    /// Returns when the next request is due.
+    /// Returns the time at which the next request is due.
     pub(crate) fn next_ns(&self) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,

@@ -40,7 +40,7 @@ impl Limits {
         self.beat_ms().map_or(u64::MAX, |beat_ms| beat_ms * MISSED_MAX)
     }
 
-    /// Returns when a process that is started now has to be ready; `None` if there is no such time.
+    /// Returns the time at which a process that is started now has to be ready; `None` if there is no such time.
     pub(crate) fn startup_due_ms(&self, now_ms: u64) -> Option<u64> {
         (self.startup_timeout_ms > 0).then_some(now_ms + self.startup_timeout_ms)
     }

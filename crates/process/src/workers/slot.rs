@@ -89,7 +89,7 @@ impl Slot {
         self.retires_ms.is_some()
     }
 
-    /// Returns when the slot goes; a slot that is back for a moment goes as if it had been given up now.
+    /// Returns the time at which the slot goes; a slot that is back for a moment goes as if it had been given up now.
     pub(crate) fn retires_ms(&self, now_ms: u64) -> Option<u64> {
         self.retires_ms.or(self.is_recalled.then_some(now_ms))
     }
@@ -178,7 +178,7 @@ impl Slot {
             now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }
 
-    /// Returns when the next worker starts, in words, if that is not at once.
+    /// Returns the time at which the next worker starts, in words, if that is not at once.
     pub(crate) fn said_of_next(&self, now_ms: u64) -> String {
         match self.not_before_ms.saturating_sub(now_ms) {
             0 => String::new(),

@@ -127,7 +127,7 @@ impl Script {
         }
     }
 
-    /// Returns when to look at the script, in ms of the monotonic clock.
+    /// Returns the time at which to look at the script, in ms of the monotonic clock.
     pub(crate) fn due_ms(&self) -> Option<u64> {
         self.due_ms
     }

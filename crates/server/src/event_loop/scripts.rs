@@ -67,7 +67,7 @@ impl Scripts {
         Some(script)
     }
 
-    /// Returns when the next script is due, in ms of the monotonic clock.
+    /// Returns the time at which the next script is due, in ms of the monotonic clock.
     #[inline]
     pub(crate) fn due_ms(&self) -> Option<u64> {
         if self.all.is_empty() { None } else { self.first_due_ms() }

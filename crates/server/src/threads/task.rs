@@ -71,7 +71,7 @@ impl Task {
         self.stage == Stage::Interrupted
     }
 
-    /// Returns when the task passes its next limit, and which limit that is; `None` if it has no limit.
+    /// Returns the time at which the task passes its next limit, and that limit; `None` if it has no limit.
     pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
         let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
         let limits = [
@@ -83,7 +83,7 @@ impl Task {
             .min_by_key(|&(due_ms, _)| due_ms)
     }
 
-    /// Returns when something of the answer's body came last.
+    /// Returns the time at which the last piece of the answer's body came.
     pub(crate) fn last_item_ms(&self, item_ms: &AtomicU64) -> Option<u64> {
         Some(item_ms.load(Ordering::Relaxed)).filter(|&item_ms| item_ms > self.since_ms)
     }

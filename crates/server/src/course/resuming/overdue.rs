@@ -104,7 +104,7 @@ pub(crate) fn look_at_discards(driven: &mut Loop) {
     }
 }
 
-/// Interrupts a call whose time is over. Returns when to look again; `None` if the call does not react.
+/// Interrupts a call whose time is over. Returns the time of the next look; `None` if the call does not react.
 fn press(driven: &Loop, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
     let look_again_ms = driven.now_ms + task.limits.first_ms().unwrap_or(LOOK_AGAIN_MS);
     let Some((due_ms, _)) = task.due_ms(&post.own.item_ms) else { return Some(look_again_ms) };
