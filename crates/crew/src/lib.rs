@@ -106,8 +106,8 @@ const STARVED: usize = 2;
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
     seat: CachePadded<Spot<D::Loop>>,
-    /// Counts errands in steps of two; odd while this thread has left the loop in the seat. One errand may leave it
-    /// there many times.
+    /// Counts errands (the calls for one request) in steps of two; odd while this thread has left the loop in the seat.
+    /// During one errand, the thread may leave the loop there many times.
     errands: AtomicUsize,
     attaching: AtomicUsize,
     assignment: Spot<Duty<D>>,
@@ -170,9 +170,8 @@ pub struct SlotClaim {
     wanted: bool,
 }
 
-/// Threads that were given a duty and not woken yet. They are not woken under the roster's lock, which they want first,
-/// nor by a driver that still has the interpreter, which they want next. They are woken when this value is dropped at
-/// the latest.
+/// Threads that were given a duty and not woken yet. They are woken only after the caller has let go of the roster's
+/// lock and of the interpreter, because they need both at once; at the latest, when this value is dropped.
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
 
 impl<D: Duties> Called<D> {
@@ -519,8 +518,8 @@ impl<D: Duties> Crew<D> {
         duty
     }
 
-    /// Puts a request into the queue, or gives it to an idle thread, which is then among those `called`. If no slot is
-    /// free, the request gets the driver's own slot, as far as the driver can spare it.
+    /// Puts a request into the queue, or gives it to an idle thread, and adds that thread to `called`. If no slot is
+    /// free, the request gets the driver's own slot, if the driver can `spare` it.
     ///
     /// # Errors
     ///
@@ -585,7 +584,7 @@ impl<D: Duties> Crew<D> {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether requests wait in the queue that were left to the calling thread, which has the interpreter now.
+    /// Whether the queue holds requests that were left to the calling thread, which has the interpreter now.
     fn holds_back(&self) -> bool {
         fence(Ordering::SeqCst);
         self.waiting() > 0
@@ -661,8 +660,8 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Parks a thread inside the application that begins to wait for its client: its slot goes to another thread.
-    /// Returns `true` if the crew lacks a thread now.
+    /// Parks the calling thread, which is inside the application and begins to wait for its client: its slot goes to
+    /// another thread. Returns `true` if the crew lacks a thread now.
     pub fn park(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.parked += 1;
@@ -672,8 +671,8 @@ impl<D: Duties> Crew<D> {
         lacks
     }
 
-    /// Makes the crew work without the thread that it lacks now that the caller has parked: the remaining threads do
-    /// all work, and none is reserved for the loops. Returns `false` if the caller must not wait, because no thread
+    /// Makes the crew do without the thread that it has lacked since the caller parked: the remaining threads do all
+    /// work, and no thread is reserved for the loops. Returns `false` if the caller must not wait, because no thread
     /// would be left for the queue or for a loop.
     pub fn manages_without(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();

@@ -207,8 +207,8 @@ fn three_threads() {
     run(2, &[true, true, true], Bounds { steps: 2, looks: 1, switches: 1 }, true);
 }
 
-/// Some workers and drivers wait for the interpreter while a request is queued and a thread comes for it or is idle
-/// already. That thread gets the request, whatever comes first.
+/// Some workers and drivers wait for the interpreter. Meanwhile a request is queued, and one more thread becomes idle,
+/// or is idle already. That thread gets the request, whichever comes first.
 fn wait_for_the_interpreter(workers: usize, drivers: usize, switches: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);

@@ -29,7 +29,7 @@ pub(crate) struct Queue<J> {
     waiting: VecDeque<(u64, J)>,
     /// The rests of answers that have begun: they are never turned away, and take turns with the requests.
     begun: VecDeque<J>,
-    /// Whether the last turn was that of `begun`.
+    /// Whether `begun` had the last turn.
     was_begun: bool,
     length_max: usize,
     timeout_ms: u64,

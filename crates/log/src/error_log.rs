@@ -27,7 +27,7 @@ static JOURNALS: OnceLock<Box<Link>> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CUT: AtomicBool = AtomicBool::new(false);
 
-/// The error log's queue in one process; `next` is the queue in a process that was forked from it.
+/// The error log's queue in one process; `next` is the queue in a process that was forked from that process.
 struct Link {
     generation: u64,
     journal: Journal,
@@ -332,5 +332,5 @@ fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
     Err(io::ErrorKind::WouldBlock.into())
 }
 
-/// How often a locked connection to syslog is tried.
+/// How many times a thread tries to lock the connection to syslog.
 const TRIES_MAX: u32 = 1_000;

@@ -68,8 +68,9 @@ pub(crate) fn open_for_others() -> impl Iterator<Item = (&'static Path, io::Resu
     files.iter().map(|path| (path.as_path(), open_file(path).map(|_| ())))
 }
 
-/// Opens a log file to append to. Only its owner may write and only its group may read a new file: addresses of clients
-/// are personal data. A pipe is opened even if it has no reader yet: the data waits in the pipe for one.
+/// Opens a log file to append to. A new file can be written only by its owner, and read only by its owner and its
+/// group: addresses of clients are personal data. A pipe is opened even if it has no reader yet: the data waits in the
+/// pipe for one.
 ///
 /// # Errors
 ///

@@ -28,7 +28,7 @@ use crate::{error_log, messages, original_stderr};
 /// How long a server or a process that ends waits for a log that does not take the queued chunks.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the end then waits for the log's thread, which says how much of its chunk is written.
+/// How long the process then waits for the log's thread, which says how much of its chunk is written.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Least time between two reports of lost access log lines.
@@ -290,7 +290,7 @@ impl Journal {
         self.settle(END_PATIENCE);
         let mut state = self.shared.lock();
         state.has_ended = true;
-        // A thread that hangs in a write ends when the write does.
+        // A thread that hangs in a write ends when the write ends.
         self.shared.is_over.store(!state.activity.is_empty(), Ordering::SeqCst);
         self.shared.wake(&mut state);
         let is_free = state.activity.is_empty();

@@ -32,7 +32,7 @@ pub(crate) fn keep(log: &File) {
     }
 }
 
-/// Reports that an entry could not be written. A caller that may not wait does so only if a write to the original
+/// Reports that an entry could not be written. A caller that may not wait reports it only if a write to the original
 /// standard error never waits.
 pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     if !may_wait && !FORMER.get().is_some_and(stream::has_reader) {
@@ -62,7 +62,8 @@ fn tell(text: &str) {
     write(&entry.line(text));
 }
 
-/// Writes bytes as they are. A reader that does not read is not waited for: there is no other place to report that.
+/// Writes bytes as they are. If they go to a reader that does not read, they are dropped: there is no other place to
+/// report them.
 pub(crate) fn write(bytes: &[u8]) {
     let Some(mut former) = FORMER.get() else { return };
     let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// The longest id that is taken over from a client.
 pub const GIVEN_BYTES_MAX: usize = 128;
 
-/// The name of a request in all logs. A clone is cheap, because each call of the application is noted with the name,
-/// for its own thread and for others.
+/// The name of a request in all logs. Each call of the application is noted with a clone of the name, for its own
+/// thread and for others, so a clone is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId {
     number: u64,
@@ -28,7 +28,8 @@ impl RequestId {
     /// The name of no request.
     pub const NONE: Self = Self { number: 0, others: None };
 
-    /// Returns the server's own number of the request, which names it if the client or a proxy does not.
+    /// Returns the server's own number of the request, which names the request if neither the client nor a proxy has
+    /// named it.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -56,9 +56,9 @@ pub struct Plan {
     pub entrances: Vec<Entrance>,
     /// The parts of the supervisor of a group.
     pub branch: Option<BranchPlan>,
-    /// Files whose change is a reload.
+    /// Files whose change causes a reload.
     pub touch: Vec<PathBuf>,
-    /// Whether a change of the application's own files is a reload: in development.
+    /// Whether a change of the application's own files causes a reload, as in development.
     pub develops: bool,
     /// The note that an earlier life of this supervisor has left.
     pub note: Option<Note>,

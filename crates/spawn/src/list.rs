@@ -88,7 +88,8 @@ mod tests {
 
     use super::{List, PROGRAMS_MAX};
 
-    /// A place that was given back is given again, but no place is given twice; both processes see the number in it.
+    /// A place that was given back is given out again, but never to two groups at once; both processes see the number
+    /// in it.
     #[test]
     fn places() -> io::Result<()> {
         let ours = List::new()?;

@@ -74,7 +74,8 @@ fn one_runs() -> io::Result<()> {
     Ok(())
 }
 
-/// Bodies of any size arrive, whatever a pipe takes, and so does an environment that is longer than a message.
+/// Bodies of any size arrive, even if a pipe cannot hold them, and so does an environment that is longer than a
+/// message.
 #[test]
 fn much_arrives() -> io::Result<()> {
     let spawner = spawner()?;

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(16 * 60);
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
 /// Sends one request and takes the whole answer. A refusal is an error, and so is an answer that does not fit the
-/// question: a script that reads that a reload is done goes on deploying.
+/// question: otherwise a script could take a reload for done, and go on deploying.
 pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, String> {
     match fetch(path, method, target)? {
         (400.., value) => Err(harmless(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))),

@@ -83,7 +83,7 @@ impl Manager {
     }
 }
 
-/// Returns the address of a name; one that begins with `@` is of the abstract kind (unix(7)).
+/// Returns the address of a name; a name that begins with `@` stands for an abstract address (unix(7)).
 fn address_of(name: &OsStr) -> std::io::Result<SocketAddr> {
     match name.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name),

@@ -25,7 +25,7 @@ struct Round {
 pub(crate) enum Asker {
     /// A client that waits at the control socket.
     Client(Sender<AdminAnswer>),
-    /// The door's supervisor, which has asked the supervisor of a group; the number is that of its question.
+    /// The door's supervisor, which has asked the supervisor of a group, and the number of its question.
     Door(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Settings that the door's supervisor gives to the supervisor of a group when it starts that one.
+//! Settings that the supervisor of a group gets from the door's supervisor when it is started.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};

@@ -275,7 +275,7 @@ impl Branches {
         }
     }
 
-    /// Notes that a branch could not be started; returns when it is tried again.
+    /// Notes that a branch could not be started; returns the time of the next try.
     pub(crate) fn note_not_started(&mut self, id: BranchId, now_ms: u64) -> Option<u64> {
         self.get_mut(id).map(|branch| branch.fail(now_ms))
     }

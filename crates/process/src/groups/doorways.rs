@@ -27,7 +27,7 @@ pub(crate) const BRANCHES_MAX: usize = 256;
 /// Bytes of the secret that the door's workers share.
 const SECRET_BYTES: usize = 32;
 
-/// Clients that are accepted in a row from one socket of a group that does not start, before other things get their
+/// The most clients that are accepted in a row at one socket of a group that does not start, before other work gets its
 /// turn.
 const STRANDED_PER_TURN: usize = 64;
 

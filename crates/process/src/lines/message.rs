@@ -38,7 +38,7 @@ pub enum ToWorker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
-    /// The worker is being forked by this process, which the prototype has forked for it.
+    /// The prototype has forked this process, which is about to fork the worker.
     Forking {
         /// The number of that process.
         pid: u32,

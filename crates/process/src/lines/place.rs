@@ -37,8 +37,8 @@ pub struct Place {
     /// The door's listeners, for a worker of a group, because such a worker has no listeners itself.
     #[serde(default)]
     pub entrances: Vec<Entrance>,
-    /// The worker's ends of passages: first those of the groups that its file names, in their order, and then others. A
-    /// worker of a group has one end.
+    /// The worker's ends of passages: first the ends for the groups that its file names, in their order, and then the
+    /// ends for other groups. A worker of a group has one end.
     #[serde(default)]
     passages: Vec<Passageway>,
     /// The names of the processes at the other end of each passage, as the log calls them.

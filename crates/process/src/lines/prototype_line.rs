@@ -31,7 +31,7 @@ impl PrototypeLine {
         let mut heard = Heard::default();
         let says = || socket::wait_readable(&[self.0.as_fd()], 0).is_ok_and(|says| says == [true]);
         while !heard.is_ready && says() {
-            // The supervisor learns of the prototype's end as of the end of any child.
+            // The supervisor learns of the prototype's end in the same way as of the end of any child.
             let Ok(Some((said, _))) = pass::receive(&self.0) else { break };
             if said == READY {
                 heard.is_ready = true;

@@ -155,7 +155,7 @@ impl Line {
         let _ = self.channel.send(&FromWorker::Sources(files));
     }
 
-    /// Returns the means to say that this worker ends although the supervisor has not told it to.
+    /// Returns a notice with which this worker can say that it ends without an order of the supervisor.
     ///
     /// # Errors
     ///
@@ -298,7 +298,7 @@ mod tests {
         fn beat(&self) {}
     }
 
-    /// A supervisor that is killed before its worker serves is no failure of the worker, which ends as it should.
+    /// If the supervisor is killed before its worker serves, the worker does not fail, but ends in the orderly way.
     #[test]
     fn supervisor_gone_before() -> io::Result<()> {
         let (own, supervisor) = socket::pair()?;

@@ -159,8 +159,8 @@ impl Supervisor {
         }
     }
 
-    /// Tells clients that wait for a reload that the reload does not come to its end. The new version is tried again,
-    /// less and less often: a worker may fail to start because another one holds a resource, which may come free.
+    /// Tells the clients that wait for a reload that it has stalled. The new version is tried again, less and less
+    /// often: a worker may fail to start because another one holds a resource, which may come free.
     fn stall(&mut self) {
         let served = self.fleet.served_by(self.reloads.generation());
         let how = format!(

@@ -86,7 +86,7 @@ const CLOSING_TICK_MS: u64 = 2;
 pub enum End {
     /// The supervisor was told to stop, and has stopped.
     Stopped,
-    /// The first worker did not start, and has said why. The status is the process's.
+    /// The first worker did not start, and has said why; the server ends with this status.
     NotStarted(u8),
 }
 
@@ -492,7 +492,8 @@ impl Supervisor {
     }
 
     /// Whether an old worker still takes connections, because it has not obeyed its order to end yet. A reload ends
-    /// only when no old worker does, so that a client that connects afterwards meets the new version.
+    /// only when no old worker takes connections any more, so that a client that connects afterwards meets the new
+    /// version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
         old.any(|worker| self.listens(worker)) || self.is_old_branch_met()

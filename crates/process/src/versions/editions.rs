@@ -1,7 +1,8 @@
 //! Editions: the text of a file of sites for the workers of a generation, as it was when the generation was begun.
 //!
-//! If a worker read the file itself, it might find a newer text, which nobody has checked, or a file that its user may
-//! not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
+//! If a worker read the file itself, it might find a newer text, which nobody has checked, or a file that the worker's
+//! user may not read. So the supervisor reads the file, once for each generation, into memory that no process can write
+//! any more.
 
 use std::collections::BTreeMap;
 use std::fs::File;

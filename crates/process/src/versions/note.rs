@@ -303,8 +303,8 @@ mod tests {
         Ok(())
     }
 
-    /// The next program knows the reason why a worker is to end; earlier programs wrote only its words, which are read,
-    /// too.
+    /// The next program learns the reason why a worker is to end. Earlier programs noted a reason only in words; such a
+    /// note is read, too.
     #[test]
     fn reasons() -> io::Result<()> {
         let (mut worker, _line) = noted(Tally::new()?.board())?;

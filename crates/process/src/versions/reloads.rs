@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(GiveUp, again.note_not_started(3, CRASHED, false));
     }
 
-    /// Once a generation serves everywhere, a worker that does not start is its slot's concern alone.
+    /// Once a generation serves everywhere, a worker that does not start concerns its own slot alone.
     #[test]
     fn afterwards() {
         let mut reloads = Reloads::taken(7, 7);

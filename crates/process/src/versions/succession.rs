@@ -1,4 +1,4 @@
-//! Whether another program is to take the place of this one (SIGUSR2), and the next step to that.
+//! Whether another program is to take the place of this one (SIGUSR2), and the next step of that change.
 //!
 //! This module does no I/O: it takes events with their times, and returns steps.
 
@@ -30,7 +30,7 @@ enum Stage {
 /// The condition of the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// All workers are there, and nothing has begun that the next program would not be told of.
+    /// All workers are there, and the next program can be told of everything that has begun.
     Settled,
     /// Workers are between two states.
     Changing,

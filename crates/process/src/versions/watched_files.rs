@@ -1,5 +1,5 @@
-//! Files whose change is a reload: a file that the user names (`--touch-reload`), and in development the files that the
-//! application was imported from (`--reload`), with the Python files beside them.
+//! Files whose change causes a reload: a file that the user names (`--touch-reload`), and in development the files that
+//! the application was imported from (`--reload`), with the Python files beside them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ impl WatchedFiles {
         !self.changed.is_empty()
     }
 
-    /// Looks at the files of an application, and at those beside them.
+    /// Looks at the files of an application, and at the Python files beside them.
     pub(crate) fn add_sources(&mut self, sources: &[Source]) {
         for Source { path: file, modified_ns } in sources {
             self.add_as_of(file, modified_ns.map(|ns| SystemTime::UNIX_EPOCH + Duration::from_nanos(ns)));

@@ -260,7 +260,7 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
 /// The states of workers that serve.
 const SERVING: [&str; 2] = ["serving", "silent"];
 
-/// Returns all metrics: those of the present state, and those of the total counts.
+/// Returns all metrics, of the present state and of the total counts.
 pub(crate) fn text(status: &Status, total: &Sample) -> String {
     let mut out = of_sample(total);
     let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {

@@ -1,4 +1,4 @@
-//! Text that fits onto a terminal: lines that it need not wrap, and lists that leave room for each other.
+//! Text that fits onto a terminal: lines that the terminal need not wrap, and lists that leave room for each other.
 
 use adyton_sys::terminal::Size;
 

@@ -1,7 +1,7 @@
 //! The state of a server: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics,
 //! `adyton status` and `adyton top`.
 //!
-//! The reading program may be of another version than the writing one: a missing field is empty, or 0.
+//! The program that reads may be of another version than the program that writes: a missing field is empty, or 0.
 
 use std::collections::BTreeMap;
 

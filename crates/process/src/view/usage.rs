@@ -78,8 +78,8 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 }
 
 /// Has the kernel end process `pid` rather than this supervisor when memory is short (`oom_score_adj`, proc(5)),
-/// because only the supervisor can replace the other. The kernel compares memory, so our memory is added to the other's
-/// score.
+/// because the supervisor can replace that process, and no process of ours replaces the supervisor. The kernel compares
+/// memory, so our memory is added to the score of `pid`.
 pub(crate) fn end_before_us(pid: u32) {
     let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let ours: i64 = ours.trim().parse().unwrap_or(0);
@@ -89,8 +89,8 @@ pub(crate) fn end_before_us(pid: u32) {
     let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), theirs.to_string());
 }
 
-/// Returns the control group of this process, and how often the kernel has ended a process of it because memory was
-/// short; of the whole machine if groups do not count that (cgroups(7)).
+/// Returns the control group of this process, and how many processes the kernel has ended because memory was short:
+/// processes of the group, or of the whole machine if groups do not count that (cgroups(7)).
 fn oom_kills() -> (String, u64) {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counts = groups.lines().find_map(|line| {
@@ -117,7 +117,7 @@ pub(crate) struct OomKills {
     group: String,
     /// Kills that are the cause of a known death.
     explained: u64,
-    /// The time when kills were first seen that no known death accounts for.
+    /// The time when kills that no known death accounts for were first seen.
     since_ms: Option<u64>,
 }
 

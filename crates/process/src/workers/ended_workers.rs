@@ -8,8 +8,8 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::workers::cause::Cause;
 
-/// The limit of the bytes of dead workers' lines that wait for a log is at least this number: several workers can leave
-/// 272 KiB each.
+/// At least so many bytes of dead workers' lines may wait for a log, whatever the limit is set to: several workers can
+/// leave 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// The counts and lines of all workers that have ended.

@@ -1,4 +1,5 @@
-//! Limits of a worker, as numbers: its age, requests and memory, and how long each step may take; `worker_process.rs` compares.
+//! Limits of a worker, as numbers: its age, requests and memory, and how long each step may take; `worker_process.rs`
+//! compares a worker with them.
 
 /// How many signs of life are expected within the time after which a silent worker is given up.
 const BEATS: u64 = 30;

@@ -6,7 +6,7 @@
 //! | `worker_process` | one worker process: its state, and the limit that it has reached |
 //! | `cause`, `ended_workers`, `unknown_children` | workers that have ended: the causes, the lines that they have left, and workers that were not known yet |
 //! | `demand` | the number of workers, by demand |
-//! | `limits`, `jitter` | the ages, counts, sizes and times at which a worker is replaced, as numbers: `worker_process` compares |
+//! | `limits`, `jitter` | the ages, counts, sizes and times at which a worker is replaced, as numbers: `worker_process` compares a worker with them |
 //! | `backoff`, `pulse` | pauses after repeated failures, and workers that give no sign of life |
 //! | `prototypes` | the prototypes that workers are forked from |
 //! | `action` | orders to the supervisor, as values |

@@ -124,7 +124,7 @@ impl Slot {
         self.workers.iter().rev().find(|worker| worker.state() == State::Serving)
     }
 
-    /// Whether a worker serves that gives signs of life.
+    /// Whether a worker serves and gives signs of life.
     pub(crate) fn is_served(&self) -> bool {
         self.serving().is_some_and(|worker| !worker.pulse().is_silent)
     }
@@ -173,7 +173,7 @@ impl Slot {
     /// Notes that a worker has ended unasked, `age_ms` after it began: the next ones wait longer and longer.
     pub(crate) fn note_failure(&mut self, age_ms: u64, now_ms: u64) {
         self.failures = if age_ms >= PROVEN_MS { 0 } else { self.failures + 1 };
-        // The first one is replaced at once: a worker that crashes once a day costs no wait.
+        // After the first failure the next worker starts at once: a worker that crashes once a day costs no wait.
         self.not_before_ms =
             now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }

@@ -14,7 +14,7 @@ pub(crate) struct UnknownChildren(Vec<(u32, Exit, u64)>);
 
 impl UnknownChildren {
     /// Notes the end of an unknown child. Process 1, and any process that adopts orphans, hears of the ends of other
-    /// processes' children, too: only a few can be workers.
+    /// processes' children, too: only a few of the unknown children can be workers.
     pub(crate) fn note(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         self.0.push((pid, exit, now_ms));
         let surplus = self.0.len().saturating_sub(UNKNOWN_MAX);
