@@ -109,7 +109,7 @@ def handle(_: str) -> str:
 
 
 def descriptors(_: str) -> str:
-    """Say which descriptors of the server a child has: sockets, and those with which the server waits."""
+    """Say which sockets and event descriptors of the server a child has."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

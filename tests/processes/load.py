@@ -21,7 +21,7 @@ class Load:
         """Ask for `target` of `port` on this machine until the end."""
         self.failures: list[str] = []
         self.turned_away: list[str] = []
-        """Why connections could not be opened; these are among the failures, too."""
+        """The reasons why connections could not be opened; they are among the failures, too."""
         self.answers: list[str] = []
         self._port, self._target = port, target
         self._stop = threading.Event()

@@ -191,7 +191,7 @@ def test_left_by_the_killed(crowd: Callable[..., Crowd], tmp_path: Path) -> None
 
 
 def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A shell of root, which has XDG_RUNTIME_DIR, finds servers that were started as services, without it."""
+    """A shell of root, which has XDG_RUNTIME_DIR, finds services that were started without that variable."""
     servers = crowd("--control", "auto", "--processes", "1")
     shell = {"XDG_RUNTIME_DIR": str(tmp_path)} if os.geteuid() == 0 else {}
     told = run("status", env=shell)
@@ -427,7 +427,7 @@ def test_admin_without_token(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
-    """A client that fills the admin listener with connections keeps no other from orders or questions."""
+    """A client that fills the admin listener with connections keeps nobody else from questions or orders."""
     servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
     address = admin_of(servers.server)
     with contextlib.ExitStack() as stack:
@@ -524,7 +524,7 @@ def test_uneven_for_a_moment(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_even_load(crowd: Callable[..., Crowd]) -> None:
-    """Connections go evenly to all workers: the kernel alone would give one twice as many as another."""
+    """Connections go evenly to all workers: by the kernel alone, one worker gets twice as many as another."""
     servers = crowd("--processes", "4")
     assert servers.settles(4)
     ratios: list[float] = []
@@ -656,7 +656,7 @@ def test_top_on_a_terminal(tmp_path: Path) -> None:
         try:
             assert until(lambda: len(looks()) >= 1)
             resize(60)
-            # The next look may have been drawn before the change of the size, and not been read.
+            # The next look may have been drawn before the size changed, and may still be unread.
             drawn = len(looks())
             assert until(lambda: len(looks()) >= drawn + 2)
             wide, narrow = looks()[0], looks()[drawn + 1]

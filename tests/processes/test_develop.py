@@ -133,7 +133,7 @@ raise ValueError("slow and wrong")
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
 def test_changed_while_it_fails(tmp_path: Path, flags: list[str]) -> None:
-    """A change that comes while the version before it fails to start is tried without a further change."""
+    """If a file changes while a version fails to start, the new version is tried without a further change."""
     target, begun, goes_on = tmp_path / "page.py", tmp_path / "begun", tmp_path / "goes_on"
     target.write_text(WRONG["syntax"], encoding="utf-8")
     with developing(target, *flags) as log:
@@ -207,7 +207,7 @@ def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
             time.sleep(0.1)
             return "texts.py has changed" in servers.server.log()
 
-        # A module is watched from the look on that finds it imported.
+        # A module is watched from the first look that finds it imported.
         assert until(is_noticed)
         servers.server.wait_for_log("the new version does not start")
 

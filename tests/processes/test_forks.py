@@ -84,7 +84,7 @@ def test_signals(serve: Servers, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_descriptors(serve: Servers, way: str) -> None:
-    """A child has none of the server's sockets and connections, nor the descriptors with which it waits."""
+    """A child has none of the server's sockets, connections, and descriptors with which the server waits."""
     server = start(serve, way)
     with server.connect() as first, server.connect() as second:
         second.send(request("/fork/return"))

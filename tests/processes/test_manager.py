@@ -46,7 +46,7 @@ class Manager:
         self._socket.settimeout(client.TIMEOUT_S)
 
     def hear(self, word: str) -> dict[str, str]:
-        """Return the next message that has this word in it; others are passed over."""
+        """Return the next message that has this word in it, and skip the messages before that."""
         while True:
             text = self._socket.recv(4096).decode()
             message = dict(line.split("=", 1) for line in text.splitlines())
@@ -143,7 +143,7 @@ def test_socket_activation(serve: Servers, port: int, processes: str) -> None:
 
 
 def test_unit() -> None:
-    """The example unit is right, as far as systemd can tell: the program that it names is not here."""
+    """The example unit is right, as far as systemd can tell without the program that the unit names."""
     unit = Path(__file__).parents[2] / "deploy" / "adyton.service"
     command = ["/usr/bin/systemd-analyze", "verify", "--recursive-errors=no", str(unit)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -252,7 +252,7 @@ def may_connect(path: Path, group: int) -> bool:
             with socket.socket(socket.AF_UNIX) as connection:
                 refused = connection.connect_ex(str(path)) == errno.EACCES
         finally:
-            # Whatever happens: else the tests themselves would go on in this process, too.
+            # Whatever happens, this process ends: otherwise the tests would go on in it, too.
             os._exit(refused)
     return os.waitpid(child, 0)[1] == 0
 
@@ -310,7 +310,7 @@ def test_variables_of_the_other_user(
 def test_root_that_may_not() -> None:
     """If root has lost the right to become another user, the message does not say that only root may."""
     if os.geteuid() != 0:
-        return  # only root can lose it
+        return  # only root can lose this right
     command = ["setpriv", "--bounding-set=-setgid", *adyton(*ALONE, "--user", "nobody", "--control", "off")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
 

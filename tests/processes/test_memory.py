@@ -25,7 +25,7 @@ CLIENTS = 5
 
 @contextlib.contextmanager
 def bounded(pids: list[int]) -> Iterator[bool]:
-    """Bound the memory of processes together, by a control group; tell whether that is allowed here."""
+    """Limit the total memory of these processes by a control group; tell whether that is allowed here."""
     one = CGROUPS / "memory"
     parent, limit = (one, "memory.limit_in_bytes") if one.is_dir() else (CGROUPS, "memory.max")
     group = parent / f"adyton-test-{os.getpid()}"

@@ -134,7 +134,7 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [["--preload"], []], ids=["preload", "import"])
 def test_thread_of_the_import(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
-    """A thread that the import starts does not run in forked workers, as the log says; others have it."""
+    """The log says that a thread of the import does not run in forked workers, and says so only for them."""
     target = tmp_path / "threaded.py"
     target.write_text(STARTS_THREAD, encoding="utf-8")
     server = crowd("--processes", "1", *flags, target=target).server

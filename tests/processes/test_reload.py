@@ -161,7 +161,7 @@ def test_slow_requests_finish(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
-    """A connection that idles while its worker is replaced is answered, told to close, and closed."""
+    """A connection that idles while its worker is replaced gets one more answer, and is then closed."""
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         first = connection.get("/who")
@@ -216,12 +216,12 @@ def test_own_program_answers(crowd: Callable[..., Crowd]) -> None:
 
 
 def process_start(pid: int) -> str:
-    """Return when a process began, in ticks since the machine was started: `exec` does not change that."""
+    """Return the time at which a process began, in ticks since the machine was started; `exec` keeps it."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
 
 
 def test_reload_with_a_worker_less(crowd: Callable[..., Crowd]) -> None:
-    """A reload does not wait for a worker that is given up, and still takes connections for seconds."""
+    """A reload does not wait for a worker that was given up but still takes connections for seconds."""
     servers = crowd("--processes", "1")
 
     def took_ms() -> int:

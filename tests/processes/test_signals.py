@@ -101,7 +101,7 @@ def test_timer_of_a_prototype(started: Callable[..., Server]) -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_handler_set_in_a_request(started: Callable[..., Server], way: tuple[str, ...]) -> None:
-    """With one thread requests may set handlers, which run when the request is over, too."""
+    """With one thread, a request may set a handler, which also runs after the request is over."""
     server = started(way, "1")
     pid = int(server.fetch("/set?SIGUSR2").body)
     os.kill(pid, signal.SIGUSR2)

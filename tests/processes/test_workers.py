@@ -99,7 +99,7 @@ def test_count_within_bounds(serve: Servers, flags: list[str], line: str) -> Non
 
 
 def test_count_of_cpus(serve: Servers) -> None:
-    """A process that may only use some of the CPUs does not say that the machine has no more."""
+    """A process that may only use some of the CPUs does not say that the machine has only these."""
     one, online = str(min(os.sched_getaffinity(0))), os.sysconf("SC_NPROCESSORS_ONLN")
     alone = ["--bind", "127.0.0.1:0", "--control", "off", "--processes", "auto"]
     server = serve.start(["taskset", "-c", one, *adyton("serve", str(APPLICATION), *alone)])
@@ -176,7 +176,7 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signa
 
 
 def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A signal to a process group that a process in it passes on, too, counts once: no request is cut."""
+    """A signal to a whole process group counts once, also if one process passes it on: no request is cut."""
     gate = tmp_path / "gate"
     servers = crowd("--processes", "1", env={"GATE": str(gate)})
     with servers.server.connect() as connection:
@@ -301,7 +301,7 @@ def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) ->
     pid = servers.pids()[0]
 
     def holds_back() -> bool:
-        """Stop the worker; tell whether it has a line then that it has not written."""
+        """Stop the worker; tell whether it then holds a line that is not written yet."""
         assert 200 == servers.server.fetch("/who").status
         freeze(pid)
         if not select.select([reader], [], [], 0)[0]:
@@ -459,7 +459,7 @@ def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
         assert int(servers.who()[0]) in pids
         assert pids == servers.pids()
     servers.server.wait_for_log("stopping when running requests are done")
-    # A second signal that comes within 100 ms is the first one, passed on.
+    # A second signal that comes within 100 ms counts as the first one, passed on.
     time.sleep(0.2)
     servers.server.signal(signal.SIGTERM)
     assert 0 == servers.server.wait()
@@ -548,7 +548,8 @@ def test_hung(crowd: Callable[..., Crowd]) -> None:
         connection.send(request("/hold"))
         log = servers.server.wait_for_log("worker 1 is replaced: a request in it does not end")
 
-        # The log has it already now, and not only when the worker is killed: the call may return before that.
+        # The log has the place already now, and not only when the worker is killed: the call may return
+        # before that.
         assert "in hold" in log
         assert until(lambda: who_if_anybody(servers) not in {before, ""})
     servers.server.wait_for_log("was killed: it had not finished 1 s after it was told to")
@@ -602,7 +603,7 @@ def test_limits(crowd: Callable[..., Crowd], flags: list[str], page: str, count:
 
 
 def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
-    """If a worker was replaced because a request in it does not end, its end is counted under `limit`."""
+    """If a worker is replaced because a request in it never ends, the worker's end counts as `limit`."""
     servers = crowd("--processes", "1", "--request-timeout", "1s", "--graceful-timeout", "1s")
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(request("/deadlock"))
@@ -663,7 +664,7 @@ def test_late_for_a_worker_less(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     servers.order("workers", "more")
     assert servers.settles(2)
-    # The first worker was there before the sockets of the second, and does not listen at them.
+    # The first worker began before the second worker's sockets were opened, and does not listen at them.
     first, second = servers.pids()
     freeze(second)
     with contextlib.ExitStack() as stack:
@@ -707,7 +708,8 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]])
 def test_forged_hello(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
-    """A worker that claims to be another process is not believed: root's supervisor would end that one."""
+    """A worker that claims to be another process is not believed: otherwise root's supervisor would kill
+    it."""
     target = tmp_path / "forger.py"
     target.write_text(FORGER, encoding="utf-8")
     servers = crowd("--processes", "1", *flags, target=target)

@@ -177,7 +177,7 @@ def note(name: str, what: Any) -> None:
 
 
 def pattern(size: int, seed: int = 0) -> bytes:
-    """Return a body whose places all differ, and which differs from the bodies of neighbouring seeds."""
+    """Return a body in which no part is like another; bodies of neighbouring seeds differ, too."""
     start = seed % 4096
     return (b"%07x." % seed + NOISE[start : start + size])[:size]
 
@@ -571,7 +571,7 @@ def tell_count(environ: WSGIEnvironment, start_response: StartResponse, query: Q
 
 @add("inside")
 def tell_inside(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Tell which threads were inside since this page was asked last."""
+    """Tell which threads were inside since the last request for this page."""
     del environ, query
     return say(start_response, inside.take())
 

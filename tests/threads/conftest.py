@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Site]:
-    """Return the server with so many threads; the first to ask starts it."""
+    """Return the server with so many threads; the first test that asks for it starts it."""
     sites: dict[int, Site] = {}
 
     def find(threads: int) -> Site:

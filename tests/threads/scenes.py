@@ -77,8 +77,8 @@ class Site:
     def threads_most(self) -> int:
         """The number of threads while none waits for its client.
 
-        Beyond the setting there is a thread for each event loop, of which there may be one for each CPU, and
-        one more.
+        There are as many threads as the setting says, one for each event loop (there may be a loop for each
+        CPU), and one more.
         """
         return self.threads + 1 + (os.cpu_count() or 1)
 
@@ -107,7 +107,7 @@ class Site:
                 os.close(descriptor)
 
     def _counters_file(self) -> dict[str, int]:
-        # The file is read without a file object, for the reason that `publish_counters` has.
+        # The file is read without a file object, for the reason that `publish_counters` gives.
         descriptor = os.open(self.counters_file, os.O_RDONLY)
         try:
             told: dict[str, int] = json.loads(os.read(descriptor, 4096))
@@ -155,7 +155,7 @@ def start(
 ) -> Site:
     """Serve the application, or another one, with so many threads, and the folder as `/static`.
 
-    `None` threads leave their number to the server.
+    With `None`, the server chooses the number of threads.
     """
     (folder / "file.txt").write_bytes(b"static")
     counters = folder / "counters.json"

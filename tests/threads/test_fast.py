@@ -208,7 +208,7 @@ def test_slow_uploads(site: Site) -> None:
 
 @pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])
 def test_slow_readers(site: Site, tmp_path: Path, path: str) -> None:
-    """Threads that wait for their readers do not count: however many there are, other requests are served."""
+    """Threads that wait for readers do not count as busy: however many wait, other requests are served."""
     poured = request(target(path, name=tmp_path, items=200))
     with ExitStack() as stack:
         count = 1 if site.threads == 1 else 2 * site.threads

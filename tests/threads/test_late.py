@@ -27,7 +27,7 @@ HOWS = [
 ]
 CONNECTIONS = 40
 PAUSE_S = 0.15
-"""A connection takes a tenth of this time; if it waits for a clock of the server, it takes more."""
+"""A connection takes a tenth of this time; if it waits for a timer of the server, it takes more."""
 ATTEMPTS = 8
 """A machine that stands still makes the connections of some attempts slow, and not of all."""
 how_it_is_late = pytest.mark.parametrize("how", HOWS)

@@ -205,7 +205,7 @@ def test_departed(serve: Servers, tmp_path: Path, flag: Flag, threads: int, how:
 
 @pytest.mark.parametrize("gone", [1, 6])
 def test_impatient(serve: Servers, tmp_path: Path, flag: Flag, gone: int) -> None:
-    """When clients leave, the newest of the others are served first; a single one changes nothing."""
+    """When many clients leave, the newest requests are served first; one client alone changes nothing."""
     site = start(serve, tmp_path, 1)
     pages = [target("/linger", note="ran", id=number) for number in range(20)]
     with holding(site, flag, 1) as held, ExitStack() as stack:
@@ -263,7 +263,7 @@ def test_departed_make_room(
 )
 @pytest.mark.parametrize("prefix", ["t=", ""])
 def test_request_start(serve: Servers, tmp_path: Path, flag: Flag, prefix: str, unit: int) -> None:
-    """The wait begins when the proxy says: a request that has waited too long there is refused at once."""
+    """The wait begins at the time that the proxy gives, so a request that waited long there is refused."""
     site = start(serve, tmp_path, 2, "--queue-timeout=60s")
     with holding(site, flag, 2) as held:
         value = time.time() - 90

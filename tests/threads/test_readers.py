@@ -26,7 +26,7 @@ ITEM_BYTES = 65536
 ITEMS = 400
 """Items that make 25 MiB."""
 POLLS = 15
-"""How many polls in a row see no further item asked for before the answer counts as at rest."""
+"""How many polls in a row must find that no further item was asked for before the answer is at rest."""
 KERNEL_BYTES_MAX = 6 * MIB
 """Bytes that the kernel may hold for one client: the sender's buffer grows to four MiB (`tcp_wmem`)."""
 POURS = pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])

@@ -175,7 +175,7 @@ def leave_midway(site: Site, asked: str) -> None:
 
 @THREADS
 def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
-    """The rest of an answer whose client has gone may take no longer to close than a request."""
+    """If the client of an answer has gone, closing the answer may take no longer than a request may."""
     site = impatient(threads)
     leave_midway(site, target("/hang-at-the-end", by="sleeping", name="end"))
     assert b"hello" == site.server.fetch("/hello").body, "others wait for it"
@@ -183,7 +183,8 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
 
     assert ["closed", "RequestTimeout"] == site.notes("end")
     site.server.wait_for_log(r"\bin items$")
-    # With one thread the loop waits for the reader itself; with more, a late thread does so in its request.
+    # With one thread the loop waits for the reader itself; with more threads, a late thread waits in its
+    # request.
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )
@@ -253,7 +254,7 @@ def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path,
 
 
 def test_one_stuck_after_another(impatient: Callable[[int], Site], tmp_path: Path) -> None:
-    """A lost thread does not disturb a later connection in the place of its own."""
+    """A lost thread does not disturb a later connection that has the place of the thread's own."""
     site = impatient(4)
     fifos = [tmp_path / f"fifo{number}" for number in range(3)]
     for fifo in fifos:

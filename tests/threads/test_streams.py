@@ -39,7 +39,7 @@ def wait_until_here(connection: Connection, data: bytes) -> None:
 @pytest.mark.parametrize("path", ["/steps", "/write-steps"])
 @pytest.mark.parametrize("ms", [0, 5], ids=["begun at once", "begun late"])
 def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: int) -> None:
-    """Each item reaches the client before the next one exists: the client itself triggers that one."""
+    """Each item reaches the client before the next item exists: the client itself triggers the next."""
     asked = target(path, flag=flag, n=STEPS, by=by, ms=ms)
     with under_way(site.server, asked, version=version) as (connection,):
         for number in range(STEPS):
@@ -135,7 +135,7 @@ def test_next_request_before_the_end(site: Site, size: int) -> None:
 
 
 def test_pages_between_the_items(site: Site, flag: Flag) -> None:
-    """A stream whose connection sends more requests meanwhile is not mixed up with their answers."""
+    """A stream is not mixed up with the answers to requests that its connection sends meanwhile."""
     with site.server.connect() as connection:
         connection.send(request(target("/steps", flag=flag, n=3)))
         connection.send(request("/hello?id=1") + request("/hello?id=2"))

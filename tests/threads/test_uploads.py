@@ -193,7 +193,7 @@ def test_expect(streaming: Callable[..., Site], threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_too_many_are_read_before(streaming: Callable[..., Site], threads: int) -> None:
-    """A body beyond the most that are read as they come is whole when the application is called."""
+    """When as many bodies as allowed are read as they come, a further body is read before the call."""
     site = streaming(threads, "--stream-body-threads=1")
     with ExitStack() as stack:
         first, second = (stack.enter_context(site.server.connect()) for _ in range(2))

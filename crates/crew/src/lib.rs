@@ -8,8 +8,8 @@
 //! | the loop is | who may take it | where it goes |
 //! | --- | --- | --- |
 //! | *held* on a driver's stack | no other thread | *published*, *offered*, or finished |
-//! | *published* in its driver's seat for a call | the driver after it; the watch if it is long | *held*; *offered* |
-//! | *offered* to an idle thread, or to the roster | that thread; the next that comes free | *held* by its new driver |
+//! | *published* in its driver's seat for a call | the driver after the call; the watch, if the call is long | *held*; *offered* |
+//! | *offered* to an idle thread, or to the roster | that thread; the next thread that comes free | *held* by its new driver |
 //!
 //! Driver and watch meet in one atomic swap: the one that finds the loop in the seat has it, and the other finds the
 //! seat empty. Each thread has its own seat. If each loop had a seat instead, a late thread could take the loop out of
@@ -21,7 +21,7 @@
 //! | --- | --- | --- |
 //! | *idle*, in the roster | no | *driver* or *worker*, as assigned; or leaves |
 //! | *driver* of a loop | the loop's, or none | *late*, when it lost the loop; *idle*, when it gave the loop up |
-//! | *late*: still in a call that began on a loop | the one that the loop had | *worker*, if something waits; *idle* |
+//! | *late*: still in a call that began on a loop | the one that the loop had | *worker*, if a request waits; else *idle* |
 //! | *worker* on a request from the queue | yes | *worker* with the next one; *idle* |
 //! | *parked*: inside a call, waiting for its client | given back | *late* or *worker* again, with the next free slot |
 //!
@@ -32,15 +32,15 @@
 //! always such a driver. A loop with quick calls to make *wants* the next slot that comes free, and gets it before the
 //! queue: otherwise slow requests that once had all slots would keep them.
 //!
-//! With one slot the application belongs to one thread, because it may not be thread-safe, and may not know another
-//! thread's objects. Only that thread *enters* the application. The other thread never does, and gives the loop back as
-//! soon as the first thread is idle.
+//! With one slot the application belongs to one thread, because it may not be thread-safe, or may use objects that are
+//! bound to one thread. Only that thread *enters* the application. The other thread never does, and gives the loop back
+//! as soon as the first thread is idle.
 //!
 //! A thread that has *worked* on requests from the queue may run at a lower priority from then on, if these requests
 //! compute, so that the loop gets the CPU first. A process that is not root cannot raise the priority again. So some
 //! threads stay *fresh*: they are a reserve that takes only loops, and loops go to them first. A crew is *short* if a
-//! thread that it needs could not be started. It has no reserve: otherwise its last threads would leave requests in the
-//! queue although slots are free.
+//! thread that it needs could not be started. A short crew has no reserve: otherwise its last threads would leave
+//! requests in the queue although slots are free.
 //!
 //! The roster's lock is taken when a thread changes its state, never by a call that is quick.
 
@@ -95,7 +95,7 @@ pub enum Duty<D: Duties> {
     Leave,
 }
 
-/// The thread is attached, or does not try to be.
+/// The thread is attached to the interpreter, or does not try to attach.
 const CALM: usize = 0;
 /// The thread waits for the interpreter.
 const ATTACHING: usize = 1;
@@ -171,7 +171,7 @@ pub struct SlotClaim {
 }
 
 /// Threads that were given a duty and not woken yet. They are woken only after the caller has let go of the roster's
-/// lock and of the interpreter, because they need both at once; at the latest, when this value is dropped.
+/// lock and of the interpreter, because they need both right away; at the latest, when this value is dropped.
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
 
 impl<D: Duties> Called<D> {
@@ -273,7 +273,7 @@ pub struct Crew<D: Duties> {
     reserve: usize,
     /// Idle threads that may enter the application: a driver that may not enter it looks for them.
     entering_idle: AtomicUsize,
-    /// Fresh threads among those of `entering_idle`.
+    /// Threads of `entering_idle` that are fresh.
     fresh_idle: AtomicUsize,
     /// Threads that are done with their requests and have not come for the next ones yet.
     coming: AtomicUsize,
@@ -555,7 +555,7 @@ impl<D: Duties> Crew<D> {
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
         if !roster.queue.is_empty() {
             // A thread that has just got the interpreter looks at the length of the queue, and may not have seen these
-            // requests. If so, the crew is not crowded any more, and the second call finds a thread for them.
+            // requests. If it has not, the crew is not crowded any more, and the second call finds a thread for them.
             fence(Ordering::SeqCst);
             self.call_workers(roster, now_ms, called);
             self.waiting.store(roster.queue.len(), Ordering::Relaxed);
@@ -759,8 +759,8 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Whether a driver would only wait for the interpreter: beside a thread that has waited long for it and still
-    /// does, or until a thread has run the queued requests that it took along.
+    /// Whether a driver that tried to get the interpreter would only wait, because another thread has waited long for
+    /// it, or runs the requests that it took along from the queue.
     pub fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed) > 0 || self.taking.load(Ordering::Relaxed) > 0
     }

@@ -1,6 +1,6 @@
 //! Requests that wait for a thread: bounded in length and in age.
 //!
-//! A queue that is always backed up adds its length to every request's time and serves none of them better for it. So
+//! A queue that is always backed up adds its length to the time of every request, and no request gains from that. So
 //! its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an interval was above
 //! the target, the queue is *pressed*. Then the newest request is served first, because its client is still there, and
 //! requests that have waited longer than the target are turned away at once. The pressure ends when the queue has run
@@ -156,7 +156,7 @@ impl<J> Queue<J> {
 mod tests {
     use super::*;
 
-    /// When clients give up, the newest requests are served first; one client that gives up among many says nothing.
+    /// When clients give up, the newest requests are served first; one client that gives up among many changes nothing.
     #[test]
     fn clients_show_their_patience() {
         let mut queue = Queue::new(100, 60_000);

@@ -114,7 +114,7 @@ impl Entry<'_> {
         put_plain(out, text);
     }
 
-    /// Returns one object, without a line feed; members that have nothing to say are left out.
+    /// Returns one object, without a line feed; members without a value are left out.
     pub(crate) fn json(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 256);
         let stamp = Stamp::at(self.unix_ms / 1000);

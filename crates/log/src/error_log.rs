@@ -86,8 +86,8 @@ pub fn begin_queue(bytes_max: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the queue's thread when everything queued is written: a process forked from now on has no threads of the
-/// server's.
+/// Ends the queue's thread when everything queued is written, so that a process that is forked from now on has no
+/// thread of the server.
 pub fn end_queue() {
     if let Some(journal) = journal() {
         journal.end();
@@ -108,7 +108,7 @@ fn journal() -> Option<&'static Journal> {
     None
 }
 
-/// Waits for a moment until all entries are written; for a thread that is about to end the process.
+/// Waits a moment for all entries to be written. A thread that is about to end the process calls this.
 pub fn settle() {
     if let Some(journal) = journal() {
         journal.settle(END_PATIENCE);

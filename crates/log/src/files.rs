@@ -83,7 +83,7 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     };
     let file = match open(false) {
         // A process that has both ends of a pipe need not wait for a reader (fifo(7)), nor open the pipe again for the
-        // next one.
+        // next reader.
         Ok(file) if stream::is_fifo(&file) => open(true).unwrap_or(file),
         Err(error) if error.raw_os_error() == Some(stream::NO_READER) => open(true)?,
         opened => opened?,

@@ -1,14 +1,14 @@
 //! A log's queue, and the thread that writes it: a thread that logs never waits for a disk that hangs or a reader that
 //! does not read.
 //!
-//! A chunk is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are written
-//! in the order in which they came. A chunk that finds no room in the queue is lost, and so is a chunk that the log
-//! refuses (a full disk, a pipe without a reader): keeping it would only move the limit. Losses are counted, and
+//! A chunk is an entry of the error log, or a batch of lines of the access log; it is written in one go. Chunks are
+//! written in the order in which they came. A chunk that finds no room in the queue is lost, and so is a chunk that the
+//! log refuses (a full disk, a pipe without a reader): keeping it would only move the limit. Losses are counted, and
 //! reported when the log takes chunks again.
 //!
 //! The thread is woken only if it sleeps, so a busy log costs the logging threads nothing but a lock. An entry for a
 //! pipe, a socket or a terminal is written by the thread that logs it, if nothing is queued before it: such a write
-//! never waits and spares a switch of threads, and the last entry of a process that dies is written. Entries for a file
+//! never waits, spares a switch of threads, and does not lose the last entry of a process that dies. Entries for a file
 //! are noted in a place that outlives the process ([`EntryStore`]) until they are written.
 
 use std::collections::VecDeque;

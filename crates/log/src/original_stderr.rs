@@ -62,8 +62,8 @@ fn tell(text: &str) {
     write(&entry.line(text));
 }
 
-/// Writes bytes as they are. If they go to a reader that does not read, they are dropped: there is no other place to
-/// report them.
+/// Writes bytes as they are. Bytes for which a reader has no room now are dropped: there is no other place to report
+/// them.
 pub(crate) fn write(bytes: &[u8]) {
     let Some(mut former) = FORMER.get() else { return };
     let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };

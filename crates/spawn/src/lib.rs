@@ -3,7 +3,7 @@
 //!
 //! The server has a [`Spawner`], which starts another process ([`serve`]) and sends it an [`Order`] for each program,
 //! with the descriptors that it is to have. For each [`Program`] there is a line between the two processes, over which
-//! the server hears how the program has ended, and can have it ended. When one side closes its end of a line, or dies,
+//! the server hears how the program has ended, and can order its end. When one side closes its end of a line, or dies,
 //! the program ends with all of its group. If the small process dies, the server ends the groups that stand in its
 //! [`List`](list), and starts another small process.
 //!

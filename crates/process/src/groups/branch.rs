@@ -1,4 +1,4 @@
-//! Settings that the supervisor of a group gets from the door's supervisor when it is started.
+//! Settings that the supervisor of a group gets at its start from the door's supervisor.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};

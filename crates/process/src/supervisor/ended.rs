@@ -159,7 +159,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells the clients that wait for a reload that it has stalled. The new version is tried again, less and less
+    /// Tells clients that wait for a reload that the reload has stalled. The new version is tried again, less and less
     /// often: a worker may fail to start because another one holds a resource, which may come free.
     fn stall(&mut self) {
         let served = self.fleet.served_by(self.reloads.generation());

@@ -94,8 +94,8 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
 
-/// Returns the columns of a character: two if only a terminal's own table could tell, as for combining marks and East
-/// Asian scripts, which are all behind U+0300.
+/// Returns the columns of a character: two from U+0300 on, where combining marks and East Asian scripts are, because
+/// only a terminal's own table tells their width.
 fn width_of(character: char) -> usize {
     if character < '\u{300}' { 1 } else { 2 }
 }

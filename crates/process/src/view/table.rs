@@ -32,7 +32,7 @@ const COLUMNS: &[Column<WorkerStatus>] = &[
     ("pss", |worker| mib(worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
-/// Returns the threads in slow calls, of all threads.
+/// Returns how many threads are in slow calls, of how many threads.
 pub(crate) fn busy(counts: &Counts) -> String {
     format!("{}/{}", counts.threads_busy, counts.threads)
 }

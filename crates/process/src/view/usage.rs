@@ -49,8 +49,8 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     fields(pid)?.get(1)?.parse().ok()
 }
 
-/// Returns the start time of a process, in ticks since the machine was started. The process number and this time together
-/// identify the process.
+/// Returns the start time of a process, in ticks since the machine was started. The process number and this time
+/// together identify the process.
 pub(crate) fn birth(pid: u32) -> Option<u64> {
     fields(pid)?.get(19)?.parse().ok()
 }
@@ -78,8 +78,8 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 }
 
 /// Has the kernel end process `pid` rather than this supervisor when memory is short (`oom_score_adj`, proc(5)),
-/// because the supervisor can replace that process, and no process of ours replaces the supervisor. The kernel compares
-/// memory, so our memory is added to the score of `pid`.
+/// because this supervisor can replace that process, but that process cannot replace the supervisor. The kernel
+/// compares memory, so our memory is added to the score of `pid`.
 pub(crate) fn end_before_us(pid: u32) {
     let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let ours: i64 = ours.trim().parse().unwrap_or(0);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((0, 0, None), (rss_bytes(u32::MAX), cpu_ms(u32::MAX), pss_bytes(u32::MAX)));
     }
 
-    /// The kernel prefers a child to this process, by a little.
+    /// The score of a child is a little above the score of this process, so the kernel ends the child first.
     #[test]
     fn who_is_ended() -> std::io::Result<()> {
         let score = |pid: u32| -> i64 {

@@ -1,5 +1,5 @@
 //! The workers that there should be: slots and the workers in them, when each is started, replaced, told to end, or
-//! ended.
+//! killed.
 //!
 //! This module does no I/O: it takes events with their times, and returns actions.
 
@@ -16,7 +16,7 @@ use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
 use crate::workers::worker_process::{Birth, Measured, Record, State, WorkerProcess};
 
-/// The most workers that are wanted, and that the settings allow: each of them, and each worker that drains, needs a
+/// The most workers that settings and orders can ask for: each of these workers, and each worker that drains, needs a
 /// row.
 pub(crate) const WORKERS_MAX: usize = 1_024;
 
