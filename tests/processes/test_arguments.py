@@ -1,4 +1,4 @@
-"""The command line that applications see is the one that the user has typed, in every process."""
+"""In every process, applications see the command line that the user has typed."""
 
 from __future__ import annotations
 

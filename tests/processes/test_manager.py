@@ -121,7 +121,7 @@ def test_sockets_from_outside(serve: Servers, processes: str, more: list[str]) -
 def test_socket_activation(serve: Servers, port: int, processes: str) -> None:
     """The server listens at a socket that systemd has opened, and serves the connection that started it."""
     activate = ["/usr/bin/systemd-socket-activate", f"--listen=127.0.0.1:{port}"]
-    # The tool passes only those variables of its own environment that are named.
+    # The tool passes only the variables of its own environment that are named.
     kept = [f"--setenv={name}" for name in ("PATH", "HOME", "ADYTON_PROCESSES") if name in os.environ]
     answers: list[bytes] = []
 

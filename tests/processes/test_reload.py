@@ -179,7 +179,7 @@ def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program(crowd: Callable[..., Crowd]) -> None:
-    """SIGUSR2 replaces the supervisor's program by the one that is on the disk now; no client notices."""
+    """SIGUSR2 replaces the supervisor's program by the program on the disk now; no client notices."""
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
     assert servers.settles(2)
     before = servers.pids()
@@ -427,7 +427,7 @@ def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> Non
 
 
 def test_opened_again_in_a_prototype(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """After SIGUSR1 no process has the renamed file open, not even the one that workers are forked from."""
+    """After SIGUSR1 no process has the renamed file open, not even the prototype of the workers."""
     log, old = tmp_path / "error.log", tmp_path / "old.log"
     servers = crowd("--processes", "1", "--preload", "--error-log", str(log), log=log)
     supervisor = servers.server.process.pid

@@ -100,7 +100,7 @@ inside = Inside()
 
 
 class Counted:
-    """An iterable that counts those inside it."""
+    """An iterable that counts the threads inside it."""
 
     def __init__(self, items: Iterable[bytes]) -> None:
         """Iterate over `items`."""

@@ -202,7 +202,7 @@ def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
     threaded.wait_for(lambda counters: counters["threads"] <= before)
     pid = threaded.server.process.pid
 
-    # The crew, the main thread, the watch, two threads that write logs, and the one that publishes the
+    # The crew, the main thread, the watch, two threads that write logs, and the thread that publishes the
     # counters.
     assert until(lambda: before + 6 >= len(os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - names are enough
 

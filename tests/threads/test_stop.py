@@ -56,7 +56,7 @@ def start_with_exit(servers: Servers, folder: Path, threads: int, *flags: str) -
     [(1, "sleeping"), (2, "sleeping"), (16, "sleeping"), (1, "computing"), (2, "computing")],
 )
 def test_running_late_and_queued(serve: Servers, tmp_path: Path, flag: Flag, threads: int, by: str) -> None:
-    """All requests that were accepted are answered, including those that had no thread yet."""
+    """All requests that were accepted are answered, even requests that had no thread yet."""
     site = start(serve, tmp_path, threads)
     names = range(threads + 5)
     targets = [target("/hold", flag=flag, id=number, by=by) for number in names]

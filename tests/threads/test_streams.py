@@ -103,7 +103,7 @@ def test_few_packets(serve: Servers, size: int, items: int, threads: int, *, pro
             assert bytes(items * size) == connection.get(asked).body
             return packets(connection.socket), packets_of_one_send(with_heads)
 
-    # Items that are there are sent at once if the next one is late, as it is when its thread waits for a CPU.
+    # If the next item is late, because its thread waits for a CPU, the items that are there are sent at once.
     counts = [count() for _ in range(ANSWERS)]
     of_ours, of_one_send = (min(those) for those in zip(*counts, strict=True))
     assert of_one_send + with_heads // GATHERED_BYTES + 1 >= of_ours, counts

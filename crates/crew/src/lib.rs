@@ -703,7 +703,7 @@ impl<D: Duties> Crew<D> {
 
     /// Takes the interpreter for a driver. While the driver waits for it, requests that come into the queue are left to
     /// the driver: a thread that took one of them would compete with the driver for the interpreter. `CPython`'s lock
-    /// has no order: a thread that releases it has it again before a waiting thread has woken.
+    /// has no order: a thread that releases the lock can take it again before a waiting thread has woken.
     pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> Held {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
         self.attaching.fetch_add(1, Ordering::SeqCst);

@@ -29,7 +29,7 @@ struct Scene {
     inside: AtomicUsize,
     answered: AtomicUsize,
     ended: AtomicUsize,
-    /// Whether every other request goes to the queue, as those of slow endpoints do.
+    /// Whether every other request goes to the queue, as requests to slow endpoints do.
     queued: bool,
 }
 

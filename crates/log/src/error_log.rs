@@ -1,4 +1,5 @@
-//! The error log: its destination, its entries, written now or by a thread of its own, and the count of lost ones.
+//! The error log: its destination, its entries, which are written at once or by the log's thread, and the count of lost
+//! entries.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::{files, original_stderr};
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
-/// The error log's own descriptor, which stays whatever the application does to descriptor 2. Its number stays the same
+/// The error log's own descriptor, which stays open whatever the application does to descriptor 2. It keeps its number
 /// when the log is opened again.
 static OWN: OnceLock<Arc<File>> = OnceLock::new();
 static JOURNALS: OnceLock<Box<Link>> = OnceLock::new();
@@ -95,7 +96,7 @@ pub fn end_queue() {
 }
 
 /// Returns the error log's queue in this process. A forked child has a queue of its own, or none: the threads of its
-/// parent do not exist in it, and a lock that one of them held is never released.
+/// parent do not exist in it, and a lock that one of these threads held is never released.
 fn journal() -> Option<&'static Journal> {
     let generation = forks::generation();
     let mut place = &JOURNALS;

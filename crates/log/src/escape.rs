@@ -69,8 +69,9 @@ fn escape_json(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether a character would mislead a reader of the log: some programs take it for the end of a line and split the
-/// object there, or it reorders the text behind it (UAX 9), so that a terminal shows other text than was logged.
+/// Whether a character would mislead a reader of the log: some programs take the character for the end of a line and
+/// split the object there, or the character reorders the text behind it (UAX 9), so that a terminal shows other text
+/// than was logged.
 fn disturbs(character: char) -> bool {
     matches!(
         character,

@@ -71,7 +71,7 @@ pub(crate) type Then = Box<dyn FnOnce() + Send>;
 
 /// Bytes that are written in one go.
 struct Chunk {
-    /// The bytes are shared: while the thread writes them, other threads can see how much is lost if it hangs.
+    /// The bytes are shared: while the thread writes them, other threads can see how much is lost if that thread hangs.
     bytes: Arc<Vec<u8>>,
     /// How many bytes are written already.
     done: usize,

@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-/// A listening socket of a group. Dropping it removes its file, if it has one.
+/// A listening socket of a group. When a unix socket is dropped, its file is removed.
 #[derive(Debug)]
 pub struct GroupSocket {
     /// Key of the address, equal in any version of the file that names it.

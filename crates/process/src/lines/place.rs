@@ -26,7 +26,7 @@ pub struct Place {
     board: RawFd,
     shares: RawFd,
     sockets: Vec<Vec<RawFd>>,
-    /// Sockets of other workers, at which this worker listens while it has fewer connections than they have.
+    /// Sockets of other workers, at which this worker listens while it has fewer connections than these workers.
     others: Vec<RawFd>,
     /// The descriptor of the worker's file of sites, if it gets one.
     #[serde(default)]
@@ -150,8 +150,8 @@ impl Place {
         self.edition
     }
 
-    /// Returns for each of the worker's passages its cell, and the name of its other end; an earlier program gives no
-    /// names.
+    /// Returns the cell of each of the worker's passages, and the name of the passage's other end; an earlier program
+    /// gives no names.
     pub(crate) fn doorways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
         let names = self.names.iter().map(String::as_str).chain(std::iter::repeat("another process"));
         self.passages.iter().map(|passage| passage.1).zip(names)

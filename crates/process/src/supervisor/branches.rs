@@ -24,7 +24,7 @@ use crate::workers::worker_process::WorkerProcess;
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
 
-/// The name of the door's workers in the log of a group, which has them at the other end of its passage.
+/// The name of the door's workers in the log of a group. They are at the other end of the group's passage.
 const DOOR: &str = "the server itself";
 
 impl Supervisor {

@@ -154,8 +154,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Has the program that is on the disk now take the place of this one, if it can be started, but not while workers
-    /// are between two states.
+    /// Lets the program that is on the disk now take the place of this one, once a trial has shown that it can be
+    /// started, and while no worker is between two states.
     pub(super) fn make_way(&mut self, now_ms: u64) {
         if !self.succession.is_asked() {
             return;

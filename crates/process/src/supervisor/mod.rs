@@ -337,8 +337,8 @@ impl Supervisor {
 
     /// Opens the logs again, and has workers and branches do so.
     fn reopen_logs(&self) {
-        // Workers may be unable to write to the folder of a file, so the files are made for them before they are told
-        // to open them.
+        // Workers may be unable to write to the folder of a file, so the files are made before the workers are told to
+        // open them.
         let questions = Arc::clone(&self.questions);
         log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
     }

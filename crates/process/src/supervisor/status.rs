@@ -13,8 +13,8 @@ use crate::view::usage;
 use crate::workers::worker_process::{State, WorkerProcess};
 
 impl Supervisor {
-    /// Returns the state, as JSON. If it is to be `whole`, it includes the proportional memory, which takes
-    /// milliseconds for each worker.
+    /// Returns the state, as JSON. The `whole` state includes the proportional memory, which takes milliseconds for
+    /// each worker.
     pub(super) fn status(&self, whole: bool, now_ms: u64) -> Value {
         serde_json::to_value(self.standing(&self.total(), whole, now_ms)).unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `reloads` | the wanted version of the application, and the one that has served |
+//! | `reloads` | the wanted version of the application, and the last version that has served |
 //! | `editions` | the text of a file of sites, as a version was begun with it; `settings/waiting` of `cli` compares settings |
 //! | `watched_files` | files whose change causes a reload |
 //! | `succession`, `note` | another program that takes the place of this one, and the state that is left to it |

@@ -219,8 +219,8 @@ impl Note {
         Sample::of(&self.past, table(&self.prefixes), table(&self.sites))
     }
 
-    /// Takes the workers over. Returns for each slot the time when it is given up and its workers, and the links to all
-    /// workers in the same order.
+    /// Takes the workers over. Returns for each slot the time when the slot is given up, with its workers, and the
+    /// links to all workers in the same order.
     pub(crate) fn take_workers(&self) -> io::Result<(Vec<TakenSlot>, Vec<Link>)> {
         let is_readable = self.past.len() == Sample::default().cells().len();
         let (mut slots, mut links) = (Vec::new(), Vec::new());

@@ -161,7 +161,7 @@ mod tests {
         /// The trial is process 7.
         Tried,
         Ends(Exit),
-        /// The program cannot be started, or cannot take this one's place.
+        /// The program cannot be started, or cannot take the place of this program.
         Fails,
     }
 

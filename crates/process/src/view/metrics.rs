@@ -337,8 +337,8 @@ fn of_groups(status: &Status) -> String {
     out
 }
 
-/// Returns the metrics of each site, for the server's own workers and for those of each group; an empty text if there
-/// is only one site.
+/// Returns the metrics of each site, for the server's own workers and for the workers of each group; an empty text if
+/// there is only one site.
 fn of_sites(status: &Status) -> String {
     let mut counted: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     let mut count = |site: &SiteStatus, group: &str| {

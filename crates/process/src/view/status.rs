@@ -154,7 +154,7 @@ pub(crate) enum Memory {
 }
 
 impl Status {
-    /// Returns the workers of the server itself, and those of all groups.
+    /// Returns the workers of the server itself and of all groups.
     pub(crate) fn all_workers(&self) -> Vec<WorkerStatus> {
         let mut all = self.workers.clone();
         for group in &self.groups {
@@ -342,7 +342,8 @@ mod tests {
 
     use super::{Counts, Memory, Status, WorkerStatus};
 
-    /// Each written field is read again, except those for the metrics alone; memory that was not asked for is left out.
+    /// Each written field is read again, except the fields for the metrics alone; memory that was not asked for is left
+    /// out.
     #[test]
     fn both_ways() -> serde_json::Result<()> {
         let counts = Counts { requests: 7, queue_length: 2, ..Counts::default() };

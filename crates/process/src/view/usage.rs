@@ -20,7 +20,7 @@ pub(crate) fn cpu_ms(pid: u32) -> u64 {
     (ticks(11) + ticks(12)) * TICK_MS
 }
 
-/// Whether a process is a child of this one.
+/// Whether a process is a child of this process.
 pub(crate) fn is_our_child(pid: u32) -> bool {
     parent(pid) == Some(process::id())
 }

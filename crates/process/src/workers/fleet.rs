@@ -408,15 +408,15 @@ impl Fleet {
         })
     }
 
-    /// Returns the records for the next program: for each slot when it goes, and its workers.
+    /// Returns the records for the next program: for each slot, the time when it goes, and its workers.
     pub(crate) fn records(&self, now_ms: u64) -> Vec<Leaving> {
         let of = |worker: &WorkerProcess| (worker.id(), worker.record());
         let of_slot = |slot: &Slot| (slot.retires_ms(now_ms), slot.workers().iter().map(of).collect());
         self.slots.iter().map(of_slot).collect()
     }
 
-    /// Takes over from an earlier program: how many workers it had started, when each slot goes, and its workers, whose
-    /// names are returned.
+    /// Takes over from an earlier program the number of workers that it had started, and the slots, each with the time
+    /// when it goes and its workers. Returns the names of the workers.
     pub(crate) fn take(&mut self, starts: u64, slots: Vec<(Option<u64>, Vec<Record>)>) -> Vec<Id> {
         self.starts = starts;
         let mut ids = Vec::new();

@@ -1,5 +1,5 @@
 //! The prototypes that there should be (`--preload`), which workers are forked from: one of the newest generation, and
-//! one of the last generation that has served, while that one is needed.
+//! one of the last generation that has served, while that generation is needed.
 //!
 //! This module does no I/O: it takes events with their times, and returns actions.
 

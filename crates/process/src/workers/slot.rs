@@ -144,7 +144,7 @@ impl Slot {
         !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(WorkerProcess::has_deadline)
     }
 
-    /// Whether a worker has to be started: there is no worker, or the one that serves is to be replaced.
+    /// Whether a worker has to be started: there is no worker, or the worker that serves is to be replaced.
     pub(crate) fn wants_worker(&self, generation: u32, now_ms: u64) -> bool {
         let wanted = match self.serving() {
             None => true,
