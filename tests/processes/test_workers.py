@@ -708,7 +708,7 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]])
 def test_forged_hello(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
-    """A worker that claims to be another process is not believed: otherwise root's supervisor would kill it."""
+    """A worker's claim to be another process is not believed: root's supervisor would end that process."""
     target = tmp_path / "forger.py"
     target.write_text(FORGER, encoding="utf-8")
     servers = crowd("--processes", "1", *flags, target=target)

@@ -22,11 +22,11 @@
 //! | *idle*, in the roster | no | *driver* or *worker*, as assigned; or leaves |
 //! | *driver* of a loop | the loop's, or none | *late*, when it lost the loop; *idle*, when it gave the loop up |
 //! | *late*: still in a call that began on a loop | the one that the loop had | *worker*, if a request waits; else *idle* |
-//! | *worker* on a request from the queue | yes | *worker* with the next one; *idle* |
+//! | *worker* on a request from the queue | yes | *worker* with the next request; else *idle* |
 //! | *parked*: inside a call, waiting for its client | given back | *late* or *worker* again, with the next free slot |
 //!
 //! *Slots* bound the threads inside the application. The loop carries the slot of its inline calls along, so that the
-//! common call touches no counter: `slots = free + one for each loop that has one + one for each late thread and each
+//! common call touches no counter: `slots = free + one for each loop with a slot + one for each late thread and each
 //! worker`. A driver without a slot, because all are taken, still accepts, parses, serves files, and puts requests into
 //! the queue: it is the driver of last resort. For each loop there is one thread beyond the slots, so that there is
 //! always such a driver. A loop with quick calls to make *wants* the next slot that comes free, and gets it before the
@@ -733,8 +733,8 @@ impl<D: Duties> Crew<D> {
     }
 
     /// Takes the interpreter for a thread with a request from the queue; the next such thread is called up afterwards.
-    /// Only one such thread waits at a time: threads get the interpreter in no order, so one among many could wait for
-    /// ever, while the queue has an order.
+    /// Only one such thread waits at a time: threads get the interpreter in no order, so one thread of many could wait
+    /// for ever; the queue has an order.
     pub fn attach_worker(&self, now_ms: u64, attach: impl FnOnce()) {
         self.attaching.fetch_add(1, Ordering::SeqCst);
         attach();

@@ -162,7 +162,7 @@ pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
     }
 }
 
-/// Opens the file again and replaces the former one with it, also as standard error, unless standard error is another
+/// Opens the file again and replaces the former file with it, also as standard error, unless standard error is another
 /// file by now. A failure is reported in the former file.
 pub(crate) fn open_again() -> Option<Arc<File>> {
     for (path, made) in files::open_for_others() {

@@ -656,7 +656,7 @@ impl Shared {
         state
     }
 
-    /// Opens the file under the log's name again, and keeps the former one if that fails. A failure is reported.
+    /// Opens the file under the log's name again, and keeps the former file if that fails. A failure is reported.
     fn opened_again(&self, former: Option<Sink>) -> Option<Sink> {
         let sink = self.open_again(former);
         let then = std::mem::take(&mut self.lock().then);

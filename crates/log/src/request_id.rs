@@ -55,7 +55,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// A maker of ids. All ids of one maker differ, and ids of makers with different seeds almost always do.
+/// A maker of ids. All ids of one maker differ, and ids of makers with different seeds almost always differ.
 #[derive(Debug)]
 pub struct RequestIds {
     state: u64,

@@ -34,7 +34,8 @@ pub struct Plan {
     pub pace: Pace,
     /// When a worker is replaced, and how long each step may take.
     pub limits: Limits,
-    /// Whether each worker may listen at the sockets of the others, too, which needs addresses that can all be shared.
+    /// Whether each worker may also listen at the sockets of all other workers, for which every address must be
+    /// shareable.
     pub shares: bool,
     /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
     pub open: Box<dyn Fn() -> io::Result<Sockets>>,

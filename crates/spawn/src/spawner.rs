@@ -34,7 +34,7 @@ pub struct Program {
     pub output: Own,
     /// The program's standard error, to be read without waiting.
     pub errors: Own,
-    /// The line over which the server hears of the program's end, and asks for it.
+    /// The line over which the server hears of the program's end, and orders it.
     pub line: Line,
 }
 

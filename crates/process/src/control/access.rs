@@ -94,8 +94,8 @@ fn shows(authorization: Option<&[u8]>, token: &[u8]) -> bool {
 mod tests {
     use super::{Access, MISNAMED, NO_TOKEN, WRONG_TOKEN};
 
-    /// Addresses, `localhost` and the set names are accepted; no other name is, even if it begins or ends with one of
-    /// them.
+    /// Addresses, `localhost` and the set names are accepted; no other name is accepted, even if it begins or ends with
+    /// one of them.
     #[test]
     fn hosts() {
         let access = Access { token: None, hosts: vec!["monitor.example".to_owned()] };

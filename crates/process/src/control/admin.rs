@@ -53,7 +53,8 @@ pub(crate) struct AdminServers {
 }
 
 impl AdminServers {
-    /// Serves both sockets, each on its own: a client that fills one with connections leaves the other free.
+    /// Serves both sockets, each on its own: a client that fills one socket with connections leaves the other socket
+    /// free.
     pub(crate) fn open(
         questions: &Arc<Questions>,
         control: Option<OwnedFd>,

@@ -68,7 +68,7 @@ fn answers(target: &str, value: &Value) -> bool {
     }
 }
 
-/// Reads the server's status out of the answer to a question for it.
+/// Reads the server's status out of an answer.
 pub(crate) fn status(path: &Path, answer: Value) -> Result<Status, String> {
     serde_json::from_value(answer).map_err(|_| not_adyton(path))
 }

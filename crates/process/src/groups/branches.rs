@@ -15,7 +15,7 @@
 //!
 //! A version of a file names a branch for each of its groups. A group whose settings have not changed keeps its branch
 //! and its passage; any other group gets a new branch with a passage of its own, so that processes at both ends of a
-//! passage always agree on who answers what. The door serves a new version once all of its branches serve.
+//! passage always agree on who answers which request. The door serves a new version once all of its branches serve.
 
 use std::collections::BTreeMap;
 
@@ -642,7 +642,7 @@ mod tests {
         );
     }
 
-    /// When a group of a new version does not start, the old version stays, and the branches of the new one end.
+    /// When a group of a new version does not start, the old version stays, and the branches of the new version end.
     #[test]
     fn reload_fails() {
         play(

@@ -17,7 +17,7 @@ pub enum ToWorker {
     Drain {
         /// Whether idle connections may send one more request first.
         is_patient: bool,
-        /// Whether the worker serves connections that wait in the listeners, because no other worker does.
+        /// Whether the worker serves connections that wait in the listeners, because no other worker serves them.
         takes_queue: bool,
     },
     /// Say where every thread is; the answer carries this number.

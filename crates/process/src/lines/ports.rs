@@ -23,7 +23,8 @@ pub(crate) struct Ports {
     /// Sockets for the first slots.
     first: Vec<Sockets>,
     open: Open,
-    /// Whether each worker may listen at the sockets of the others, too, which needs addresses that can all be shared.
+    /// Whether each worker may also listen at the sockets of all other workers, for which every address must be
+    /// shareable.
     are_shared: bool,
 }
 

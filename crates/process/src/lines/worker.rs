@@ -122,8 +122,8 @@ impl Worker {
         self.channel.send(&FromWorker::Hello { pid })
     }
 
-    /// Tells the supervisor the process that is about to fork this worker, and may hang in the application's fork
-    /// handlers.
+    /// Tells the supervisor the process that is about to fork this worker. That process may hang in the application's
+    /// fork handlers.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use crate::groups::branches::{BranchId, Standing};
 use crate::lines::message::ToWorker;
 
 impl Supervisor {
-    /// Has the group with this name replace all its workers. The client is answered when the new ones serve, or at once
-    /// if the group has no process, because its next process begins anew anyway.
+    /// Has the group with this name replace all its workers. The client is answered when the new workers serve, or at
+    /// once if the group has no process, because its next process begins anew anyway.
     pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
         let found = self.branches.present().find(|branch| branch.key.name == name);
         let answer = match found.map(|branch| (branch.id, branch.standing)) {

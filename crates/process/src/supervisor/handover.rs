@@ -177,7 +177,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens the control socket and the admin listener again, which were closed for another program that has not taken
+    /// Opens the control socket and the admin listener again. They were closed for another program, which has not taken
     /// over after all.
     fn answer_again(&mut self) {
         if let Err(error) = self.admin_servers.open_again(&self.questions) {

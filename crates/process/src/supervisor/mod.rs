@@ -127,7 +127,7 @@ struct Supervisor {
     log_level: Option<Level>,
     questions: Arc<Questions>,
     admin_servers: AdminServers,
-    /// The board on which workers count their connections, for each other to see.
+    /// The board on which each worker counts its connections, and sees the counts of the other workers.
     shares: Board,
     /// Receivers of the result of a reload, with the time when each reload began.
     awaiting_reload: Vec<(Asker, u64)>,

@@ -59,7 +59,7 @@ impl Editions {
         Ok(Some((sealed, version)))
     }
 
-    /// Makes the edition that was read count for this generation and later ones; `proven` is the oldest generation of
+    /// Sets the edition that was read for this generation and later generations; `proven` is the oldest generation of
     /// which workers may be started.
     pub(crate) fn begin(&mut self, generation: u32, proven: u32, edition: Option<OwnedFd>) {
         let Some(edition) = edition else { return };

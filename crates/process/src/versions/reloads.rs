@@ -5,7 +5,7 @@
 //!
 //! A reload makes a new *generation*. It is *proven* when one worker of it has served, and *announced* when it serves
 //! in all slots. A generation of which no worker serves is given up; a generation that serves only in some slots
-//! *stalls*, and is tried again in the others.
+//! *stalls*, and is tried again in the other slots.
 
 use adyton_sys::child::Exit;
 
@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
     Fail(u8),
     /// The new version does not start; the old one serves on.
     GiveUp,
-    /// The new version serves in some slots, and the old one in the others.
+    /// The new version serves in some slots, and the old version in the other slots.
     Stall,
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn picture(text: &str, sections: Vec<Section>, size: Size) -> String 
 }
 
 /// Divides the room: the smallest list gets all lines that it wants if these are no more than a fair share, then the
-/// next list.
+/// next larger list.
 fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&at| wanted[at]);

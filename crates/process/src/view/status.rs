@@ -1,6 +1,6 @@
-//! The state of a server: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics,
-//! `adyton status` and `adyton top`.
+//! The state of a server: one structure that the supervisor fills.
 //!
+//! The JSON at `/status`, the metrics, `adyton status` and `adyton top` are made from this structure.
 //! The program that reads may be of another version than the program that writes: a missing field is empty, or 0.
 
 use std::collections::BTreeMap;

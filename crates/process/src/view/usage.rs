@@ -147,7 +147,7 @@ impl OomKills {
         explains
     }
 
-    /// Forgets the kills that were of other processes, namely of programs that a worker has started.
+    /// Forgets the kills of other processes, namely of programs that a worker has started.
     pub(crate) fn forget(&mut self, now_ms: u64) {
         let left = self.unexplained();
         let since_ms = *self.since_ms.get_or_insert(now_ms);

@@ -18,7 +18,7 @@ pub struct Bounds {
 /// How many looks in a row, a second apart, find requests waiting before a worker is added.
 const LOOKS_TO_GROW: u32 = 3;
 
-/// How many looks in a row find one worker too many before one is given up.
+/// How many looks in a row find one worker too many before a worker is given up.
 const LOOKS_TO_SHRINK: u32 = 60;
 
 /// How many looks pass after a change before the next change.

@@ -68,7 +68,7 @@ impl EndedWorkers {
         }
     }
 
-    /// Adds access logs to which workers log requests, too, from now on.
+    /// Adds access logs, which workers write to from now on, too.
     pub(crate) fn add_logs(&mut self, access_logs: Vec<Destination>) {
         for log in access_logs {
             if !self.access_logs.contains(&log) {

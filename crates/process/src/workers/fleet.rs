@@ -708,7 +708,7 @@ mod tests {
             // An old worker that dies is replaced without waiting for its turn.
             (Ends(3, SEGV), &["crashed: worker 3 crashed with SIGSEGV; where Python was stands above"]),
             (Act, &["start #6 in slot 3, generation 2"]),
-            // The next reload does not wait for workers that the last one has started.
+            // The next reload does not wait for workers that the last reload has started.
             (Reload, &["Kill 105", "Kill 106"]),
             (Act, &[]),
             (Ends(5, Exit::Signal(9)), &["told: worker 2 was ended: a newer version is wanted"]),

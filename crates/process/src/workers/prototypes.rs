@@ -12,8 +12,8 @@ use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
 use crate::workers::worker_process::LAST_WORDS_MS;
 
-/// The pause before another prototype is started, after one could not import the application; it doubles with each
-/// failure.
+/// The pause after a prototype could not import the application, before another prototype is started; it doubles with
+/// each failure.
 const PAUSE_MS: u64 = 1_000;
 
 /// A prototype.
@@ -172,8 +172,8 @@ impl Prototypes {
         self.dismiss(|_| true, now_ms, out);
     }
 
-    /// Lets prototypes go. A prototype that still imports is killed at once, because it has nothing to finish. The
-    /// others end by themselves, and are killed only if threads of the application keep them.
+    /// Lets prototypes go. A prototype that still imports is killed at once, because it has nothing to finish. All
+    /// other prototypes end by themselves, and are killed only if threads of the application keep them.
     fn dismiss(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64, out: &mut Vec<Action>) {
         for prototype in self.all.extract_if(.., |prototype| which(prototype)) {
             let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };

@@ -14,7 +14,7 @@ const BACKOFF_MS: u64 = 100;
 const PROVEN_MS: u64 = 10_000;
 
 /// How long a slot that is given up still accepts: handshakes that had begun are over by then, even if a packet was
-/// lost, which is sent again after one second, and after two more (RFC 6298).
+/// lost: it is sent again after one second, and after two more seconds (RFC 6298).
 const RETIRING_MS: u64 = 3_500;
 
 /// A slot, with its workers.
