@@ -64,7 +64,7 @@ def test_typed(serve: Servers, target: Path, way: tuple[str, ...]) -> None:
 
 
 def test_typed_with_sites(serve: Servers, target: Path, tmp_path: Path) -> None:
-    """`sys.argv` is the typed command line in groups, too, also in a group with a Python of its own."""
+    """`sys.argv` is the typed command line in groups, too, even in a group with a Python of its own."""
     file = tmp_path / "site.toml"
     python = tmp_path / "python"
     python.symlink_to(Path(sys.executable))

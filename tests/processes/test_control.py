@@ -97,7 +97,7 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
 
 
 def test_dump_of_one_thread(crowd: Callable[..., Crowd]) -> None:
-    """A request in the main thread, the only one of the application, is in the dump."""
+    """A request in the main thread, the only thread of the application, is in the dump."""
     servers = crowd("--processes", "1", "--threads", "1")
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
@@ -156,7 +156,7 @@ def test_level_stays(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Without a path, an order finds the only server that runs; if two run, it has to name one."""
+    """Without a path, an order finds the only server that runs; if two run, the order has to name one."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     env = {"RUNTIME_DIRECTORY": str(folder)}
@@ -204,7 +204,7 @@ def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None
 
 
 def test_others_may_not(crowd: Callable[..., Crowd]) -> None:
-    """Only its owner may use the control socket; another user who can connect is refused with a reason."""
+    """Only the owner may use the control socket; another user who can connect is refused with a reason."""
     servers = crowd("--processes", "1")
 
     assert 0o600 == stat.S_IMODE(servers.control.stat().st_mode)
@@ -259,7 +259,7 @@ def test_head(crowd: Callable[..., Crowd]) -> None:
 
 def test_admin(crowd: Callable[..., Crowd]) -> None:
     """The admin listener has probes and metrics, but takes no orders; in a stop, readiness fails first."""
-    # The delay is so long that all requests of this test come in time; SIGQUIT ends it.
+    # The delay is so long that all requests of this test come in time; SIGQUIT ends the delay.
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "60s")
     address = admin_of(servers.server)
     assert servers.settles(2)
@@ -317,7 +317,7 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         kept = [stack.enter_context(servers.server.connect()) for _ in range(8)]
         for connection in kept:
             connection.send(request("/gate"))
-        # Two threads are inside; the other six wait at least as long as this pause.
+        # Two threads are inside; the other six requests wait at least as long as this pause.
         assert until(lambda: 6 == servers.status()["total"]["queue_length"])
         time.sleep(0.05)
         gate.touch()

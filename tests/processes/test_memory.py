@@ -81,7 +81,7 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
         before = len(load.answers)
 
         assert until(lambda: len(load.answers) > before + 10)
-    # The second worker's growth may in turn get the first one's successor killed, and so on.
+    # The second worker's growth may in turn get the first worker's successor killed, and so on.
     log = servers.server.log()
     assert log.count("ADY312") == log.count(why)
     assert len(load.failures) <= CLIENTS * log.count(why), (load.failures, log)

@@ -76,7 +76,7 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_heap_is_frozen(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """The garbage collector of a worker does not look at imported objects: that would copy their pages."""
+    """A worker's garbage collector does not look at imported objects, because that would copy their pages."""
     target = tmp_path / "hooked.py"
     target.write_text(HOOKS, encoding="utf-8")
     frozen = []
@@ -215,7 +215,7 @@ def test_killed_and_reloaded(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_broken_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A version that cannot be imported leaves the old one serving, and able to fork."""
+    """A version that cannot be imported leaves the old version serving, and able to fork."""
     target = tmp_path / "application.py"
     target.write_text(APPLICATION.read_text(encoding="utf-8"), encoding="utf-8")
     servers = crowd("--processes", "1", "--preload", target=target)
@@ -316,7 +316,7 @@ os.register_at_fork({when}=hang)
 """
 
 AT_FORK = [("before", 1), ("after_in_child", 1), ("after_in_child", 2), ("after_in_parent", 1)]
-"""Hooks that hang: in the prototype, in the process between it and the worker, in the worker."""
+"""Hooks that hang: in the prototype, in the process between prototype and worker, in the worker."""
 
 
 def processes_of(target: Path) -> list[int]:

@@ -1,4 +1,4 @@
-"""Reload: the new version serves before the old one stops, and nobody notices."""
+"""Reload: the new version serves before the old version stops, and no client notices."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ while adyton.worker().number > 1 and Path(__file__).with_name("hold").exists():
 
 @pytest.mark.parametrize(("pace", "most"), [("all", 2), ("one", 1)])
 def test_pace(crowd: Callable[..., Crowd], tmp_path: Path, pace: str, most: int) -> None:
-    """When the first new worker serves, both others start at once, or one after the other."""
+    """When the first new worker serves, both other workers start at once, or one after the other."""
     target, hold = tmp_path / "application.py", tmp_path / "hold"
     target.write_text(TEXT + WAITS, encoding="utf-8")
     servers = crowd("--processes", "3", "--reload-pace", pace, target=target)
@@ -97,7 +97,7 @@ def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_broken_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A version that does not start leaves the old one serving, and shows its traceback."""
+    """A version that does not start leaves the old version serving, and shows its own traceback."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)
@@ -340,7 +340,7 @@ def test_own_program_waits(crowd: Callable[..., Crowd], tmp_path: Path, event: s
 
 @pytest.mark.long
 def test_own_program_hangs(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A new program that is never ready is given up, and the next one is tried."""
+    """A new program that is never ready is given up, and the next program is tried."""
     hold, environment = hesitating(tmp_path)
     servers = crowd("--processes", "1", env=environment)
     servers.server.signal(signal.SIGUSR2)
@@ -370,7 +370,7 @@ def test_signals_of_the_application(crowd: Callable[..., Crowd], tmp_path: Path)
 
 
 def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """After SIGUSR1, all workers write to a new file of the old name, for programs that rename logs."""
+    """After SIGUSR1, all workers write to a new file under the old name, for programs that rename logs."""
     log, renamed = tmp_path / "access.log", tmp_path / "access.log.1"
     servers = crowd("--processes", "2", "--access-log", str(log), "--access-log-format", "%U")
     assert servers.settles(2)

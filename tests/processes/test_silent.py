@@ -72,7 +72,7 @@ def test_stopped_and_continued(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_interpreter_kept(crowd: Callable[..., Crowd]) -> None:
-    """A worker whose interpreter hangs is silent when a request waits for it, and says where it hangs."""
+    """A worker is silent if a request waits for an interpreter that hangs, and says where it hangs."""
     servers = crowd("--processes", "1", "--threads", "4", "--request-timeout", "0", *SOON)
     servers.server.may_crash = True
     (pid,) = servers.pids()

@@ -89,7 +89,7 @@ def test_folder_behind_a_link(crowd: Callable[..., Crowd], tmp_path: Path) -> No
 
 
 def test_next_version_does_not_wait(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A version that hangs when it is imported is given up when the next one comes."""
+    """A version that hangs when it is imported is given up when the next version comes."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", "--startup-timeout", "1h", target=target)
@@ -104,7 +104,7 @@ def test_next_version_does_not_wait(crowd: Callable[..., Crowd], tmp_path: Path)
 
 
 def test_late_version_is_not_tried_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """If a version is given up because it takes too long to start, no second worker of it is started."""
+    """If a version is given up because it takes too long to start, no further worker of it is started."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", "--startup-timeout", "15s", target=target)

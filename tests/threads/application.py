@@ -431,7 +431,7 @@ def variables(environ: WSGIEnvironment, start_response: StartResponse, query: Qu
 
 
 def variables_by_item(query: Query, thread: int) -> Iterator[bytes]:
-    """Yield a line for each item: the variable, the thread-local, and whether it is the same thread."""
+    """Yield a line for each item: the variable, the thread-local, and whether the thread is the same."""
     pad = "." * int(query.get("pad", "0"))
     for _ in range(int(query["items"])):
         same = threading.get_ident() == thread
@@ -691,10 +691,10 @@ def tick(file: str) -> None:
 def publish_counters(file: str) -> None:
     """Write the server's counters to a file, at first and whenever somebody writes to the pipe beside it.
 
-    So a test can read them while no request is answered, and the thread of an idle server uses no CPU. It
-    opens no file object: free-threaded Python 3.13 gives up the CPU eighty times before it has closed one,
-    because each critical section that is taken a second time by its owner spins first. Beside a busy program
-    that takes long.
+    So a test can read the counters while no request is answered, and the thread of an idle server uses no
+    CPU. The thread opens no file object: free-threaded Python 3.13 gives up the CPU eighty times before it
+    has closed a file object, because each critical section that is taken a second time by its owner spins
+    first. Beside a busy program, closing takes long.
     """
     # The pipe is opened for both directions, so that it has no end when a writer closes it.
     asked = os.open(file + ".asked", os.O_RDWR)

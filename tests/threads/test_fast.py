@@ -120,7 +120,7 @@ def test_others_go_on_beside_a_flood_of_requests(site: Site, path: str) -> None:
 
 @BY
 def test_static_goes_on_with_all_threads_busy(site: Site, flag: Flag, by: str) -> None:
-    """Files need no thread of the application; a page waits for one, and gets it."""
+    """Files need no thread of the application; a page waits for a thread, and gets it."""
     with holding(site, flag, site.threads, by=by) as slow, under_way(site.server, "/hello") as page:
         goes_on(site.server, "/static/file.txt", b"static")
         assert page[0].is_silent(0.1)

@@ -97,7 +97,7 @@ def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -
 
 
 def test_never(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """With `never` no request loses the loop: a slow one holds up all others there, files included."""
+    """With `never` no request loses the loop: a slow request holds up all others, files included."""
     # Without the interpreter's lock there are several loops. If Python can be told to use its lock, there is
     # one loop.
     site = start(serve, tmp_path, 16, "--hand-over=never", env={"PYTHON_GIL": "1"})

@@ -91,7 +91,7 @@ def test_so_many_at_the_same_time(threaded: Site, tmp_path: Path, *, kept: bool)
 
 
 def test_three_rounds_in_the_queue(threaded: Site, tmp_path: Path) -> None:
-    """Three times as many requests as threads meet in groups: queued ones come in as threads come free."""
+    """Three times as many requests as threads meet in groups: queued requests come in as threads are free."""
     size = threaded.threads
     targets = [target("/meet", n=size, name=tmp_path, ms=5) for _ in range(3 * size)]
     with under_way(threaded.server, *targets) as connections:

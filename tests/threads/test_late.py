@@ -1,4 +1,4 @@
-"""The answer of a request that came back late is whole, and its connection goes on."""
+"""The answer to a request that has lost its loop is whole, and the connection goes on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
 
 @how_it_is_late
 def test_pipelined(site: Site, how: dict[str, object]) -> None:
-    """Requests sent behind a slow one are answered after it, in the order of the requests."""
+    """Requests sent behind a slow request are answered after it, in their order."""
     sizes = [0, 100, 70_000, 5, 400_000]
     asked = [
         (kind, size, seed)

@@ -154,7 +154,7 @@ def rush(site: Site, name: str) -> tuple[dict[int, list[float]], list[int]]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_newest_first(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """With far more requests than can be served, most served ones are fresh, and old ones are refused soon.
+    """With far more requests than can be served, most served requests are fresh; old ones are refused soon.
 
     Served in the order of arrival, all requests would be late: the last one would wait for seconds.
     """

@@ -1,4 +1,4 @@
-"""Answers wait for slow readers in bounded memory, and a client that leaves disturbs no other."""
+"""Answers wait for slow readers in bounded memory, and a client that leaves disturbs no other client."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_high_water(threaded: Site, tmp_path: Path, path: str, size: int) -> Non
 
 
 def test_a_mebibyte(serve: Servers, tmp_path: Path) -> None:
-    """Beyond the kernel's part, a client's answer takes 1 MiB, and 64 KiB when others hold too much.
+    """Beyond the kernel's part, a client's answer takes 1 MiB, and 64 KiB when other clients hold too much.
 
     On a unix socket the kernel's share is always about the same.
     """
@@ -152,7 +152,7 @@ def test_gone_while_the_application_works(
 
 
 def test_write_that_is_not_caught(threaded: Site, tmp_path: Path) -> None:
-    """An OSError of `write` that the application does not catch is not logged as its failure."""
+    """An OSError of `write` that the application does not catch is not logged as a failure."""
     name, mark = str(tmp_path), threaded.server.mark()
     asked = target("/pour-write", name=name, items=ITEMS, **{"raise": "yes"})
     with begin(threaded, asked) as connection:

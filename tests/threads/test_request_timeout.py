@@ -309,7 +309,7 @@ def test_off(serve: Servers, tmp_path: Path) -> None:
 
 @THREADS
 def test_time_in_the_queue_does_not_count(impatient: Callable[..., Site], threads: int) -> None:
-    """The time of a request counts from when it begins to run."""
+    """The time of a request counts from the moment at which it begins to run."""
     site = impatient(threads, timeout="3s")
     targets = [target("/linger", ms=800, id=number) for number in range(4 * threads)]
     with under_way(site.server, *targets) as connections:
@@ -367,7 +367,7 @@ def race(site: Site, turn: str, us: int) -> list[tuple[str, Response]]:
 def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) -> None:
     """However close an answer is to its timeout, the exception never strikes in the next request.
 
-    The log names each request that was answered 504 as one that took too long.
+    The log says of each request that was answered 504 that the request took too long.
     """
     site = start(serve, tmp_path, threads, f"--request-timeout={TIMEOUT_MS}ms", file=HANGING)
     answers: list[tuple[str, Response]] = []

@@ -1,4 +1,4 @@
-"""A stop answers requests under way, late or queued, and waits for none longer than it was told to."""
+"""A stop answers requests under way, late or queued, and waits for no request longer than it may."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: in
 
 @pytest.mark.parametrize("ms", [1, 50])
 def test_prompt_after_quick_items(site: Site, flag: Flag, ms: int) -> None:
-    """Items that come too quickly to be sent one by one reach the client while the next one is slow."""
+    """Items that come too quickly to be sent one by one reach the client while the next item is slow."""
     with under_way(site.server, target("/burst", flag=flag, n=STEPS, ms=ms)) as (connection,):
         for number in range(STEPS):
             wait_until_here(connection, b"<%d>" % number)
