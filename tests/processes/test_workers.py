@@ -52,7 +52,7 @@ def test_number_from_the_platform(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_alone(serve: Servers) -> None:
-    """With 0 processes, the process that was started serves requests itself; it has no place among workers."""
+    """With 0 processes the process that was started serves requests itself; it has no place among workers."""
     server = serve(APPLICATION, "--processes", "0")
 
     assert 500 == server.fetch("/who").status
@@ -383,7 +383,7 @@ def test_killed_before_it_accepts(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A worker that gets SIGTERM from another program finishes its requests; a new worker serves meanwhile."""
+    """A worker that gets SIGTERM from a program finishes its requests; another worker serves meanwhile."""
     gate = tmp_path / "gate"
     servers = crowd("--processes", "1", "--log-level", "debug", env={"GATE": str(gate)})
     (before,) = servers.pids()
