@@ -284,7 +284,7 @@ def test_hung_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """An import that ignores the order to say where it is gets no second order: it is killed."""
+    """An import that ignores the order to print its stack gets no second order: it is killed."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")

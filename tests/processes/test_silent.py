@@ -33,7 +33,7 @@ def state_of(servers: Crowd, pid: int) -> str:
 
 
 def test_stopped(crowd: Callable[..., Crowd]) -> None:
-    """A stopped worker is replaced while other workers serve; once it runs again, it says where it was."""
+    """A stopped worker is replaced while other workers serve; once it runs again, it prints its stack."""
     servers = crowd("--processes", "2", *SOON)
     servers.server.may_crash = True
     assert servers.settles(2)

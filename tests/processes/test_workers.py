@@ -565,7 +565,7 @@ def who_if_anybody(servers: Crowd) -> str:
 
 
 def test_too_slow_to_start(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A new version that is never ready is made to say where it is, and given up."""
+    """A new version that is never ready is made to print its stack, and given up."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")

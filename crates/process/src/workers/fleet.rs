@@ -146,7 +146,7 @@ impl Fleet {
         self.slots.iter().any(|slot| slot.wants_worker(generation, now_ms))
     }
 
-    /// Whether some worker is between two states.
+    /// Whether some slot is given up, has no worker that serves, or has a worker with a deadline.
     pub(crate) fn is_between(&self) -> bool {
         self.slots.iter().any(Slot::is_between)
     }
@@ -717,7 +717,7 @@ mod tests {
         ]);
     }
 
-    /// A worker that does not end in time, or is not ready in time, is made to say where it is, once, and is then
+    /// A worker that does not end in time, or is not ready in time, is made to print its stack, once, and is then
     /// killed, once.
     #[test]
     fn escalation() {

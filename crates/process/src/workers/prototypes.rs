@@ -24,7 +24,7 @@ struct Prototype {
     /// Whether the prototype has imported the application, and forks.
     is_ready: bool,
     due_ms: Option<u64>,
-    /// Whether the prototype was not ready or has not forked in time, and was made to say where it is.
+    /// Whether the prototype was not ready or has not forked in time, and was made to print its stack.
     is_doomed: bool,
 }
 
@@ -153,7 +153,7 @@ impl Prototypes {
         }
     }
 
-    /// Gives up a prototype that does not follow orders: it is made to say where it is, and ended.
+    /// Gives up a prototype that does not follow orders: it is made to print its stack, and is killed.
     pub(crate) fn doom(&mut self, generation: u32, now_ms: u64) {
         let is_meant =
             |prototype: &&mut Prototype| prototype.generation == generation && !prototype.is_doomed;
@@ -355,7 +355,7 @@ mod tests {
         ]);
     }
 
-    /// A prototype that is too slow, or does not fork, is made to say where it is, and then killed; a prototype that is
+    /// A prototype that is too slow, or does not fork, is made to print its stack, and then killed; a prototype that is
     /// not needed is killed at once if it still imports.
     #[test]
     fn escalation() {

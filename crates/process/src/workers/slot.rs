@@ -139,7 +139,8 @@ impl Slot {
         self.workers.iter().any(WorkerProcess::is_starting)
     }
 
-    /// Whether the slot is between two states, so that the supervisor looks at it more often.
+    /// Whether the slot is given up, has no worker that serves, or has a worker with a deadline, so that the supervisor
+    /// looks at it more often.
     pub(crate) fn is_between(&self) -> bool {
         !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(WorkerProcess::has_deadline)
     }

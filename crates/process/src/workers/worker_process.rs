@@ -13,7 +13,7 @@ use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
 use crate::workers::pulse::{Heart, Pulse};
 
-/// How much longer a worker that does not end in time may take to say where it is.
+/// How much longer a worker that does not end in time may take to print its stack.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 
 /// The time that a worker needs to end by itself, beyond the time of its requests.
@@ -31,7 +31,7 @@ pub(crate) enum State {
     Starting,
     Serving,
     Draining,
-    /// The worker was sent the signal that makes it say where it is, or the signal that ends it.
+    /// The worker was sent SIGABRT, which makes it print its stack, or SIGKILL.
     Doomed,
 }
 
@@ -363,7 +363,7 @@ impl WorkerProcess {
         self.signal(Kick::Kill, out);
     }
 
-    /// If the worker's time is over, makes it say where it is, and then ends it.
+    /// If the worker's time is over, makes it print its stack, and then kills it.
     pub(crate) fn look(&mut self, limits: &Limits, now_ms: u64, out: &mut Vec<Action>) {
         if self.due_ms.is_none_or(|due_ms| due_ms > now_ms) {
             return;
