@@ -9,8 +9,8 @@ use adyton_files::path::FilePath;
 use adyton_log::sink::Destination;
 use adyton_route::{Admission, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, CacheRules, Changes, CompressRules, Fixed, Guard, Limiter, Plan, Route, SendsOn,
-    SentFolder, SharedLog, Site, SiteLimits, StatusPage,
+    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Guard, Limiter, Plan, Route,
+    SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
 };
 
 use super::authorities::Functions;
@@ -19,6 +19,7 @@ use super::folders::{Beside, RouteFolder, folders as own_folders};
 use super::guards::{GuardNumber, Limiters};
 use super::prepared::{Content, Prepared, PreparedPage, PreparedRoute, PreparedSite};
 use super::run_files::RunFiles;
+use super::scripts::scripts;
 use super::settings::{
     folders, is_answered, limits, log_destination, log_queue_bytes_max, routes_of, run_files_alone,
     run_files_of, sends_alike, sent_folders,
@@ -127,24 +128,31 @@ fn sites_of_file(
                 }
                 continue;
             }
-            let PreparedRoute { guard, mut content } = prepared;
+            let PreparedRoute { guard, content } = prepared;
             let around = Around::of(settings, &route.settings, guard, &mut shared);
-            let mut beneath = match &mut content {
-                Content::Files(folder) => std::mem::take(&mut folder.beneath),
-                Content::Scripts(_) | Content::Nothing => Vec::new(),
-            }
-            .into_iter();
+            let mut beneath = Vec::new();
+            let opened = match (content, &route.action) {
+                (Content::Files(folder), _) => {
+                    beneath = folder.beneath;
+                    Opened::Files(folder.number)
+                }
+                (Content::Scripts(programs), SiteAction::Cgi(folder)) => {
+                    Opened::Scripts(scripts(programs, folder, &route.settings))
+                }
+                _ => Opened::Nothing,
+            };
+            let mut beneath = beneath.into_iter();
             for path in &route.paths {
-                let action = action(route, &content, &apps);
+                let action = action(route, &opened, &apps);
                 let made = naming(compiled(path, route, action, &around), file, route);
                 let made = timed(made, site, &route.settings, log.as_ref(), &pages);
-                let made = match (&route.action, &content, beneath.next().flatten()) {
-                    (SiteAction::Files(place), Content::Files(folder), Some(folders)) => {
+                let made = match (&route.action, &opened, beneath.next().flatten()) {
+                    (SiteAction::Files(place), &Opened::Files(number), Some(folders)) => {
                         let pages = route.pages.and_then(|app| apps[app].as_ref());
                         let beside = Beside { root: site.root.as_deref(), pages };
                         let (settings, url) = (&route.settings, path);
                         let place = &settings.place(place);
-                        let folder = RouteFolder { number: folder.number, place, url, settings };
+                        let folder = RouteFolder { number, place, url, settings };
                         made.with_folders(own_folders(folders, folder, beside)?)
                     }
                     _ => made,
@@ -251,17 +259,27 @@ fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
     (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
 }
 
+/// The folder of a route in the form of the loops.
+enum Opened {
+    /// A folder of files, by its number.
+    Files(usize),
+    /// A folder of scripts.
+    Scripts(Arc<Cgi>),
+    /// The route has no folder.
+    Nothing,
+}
+
 /// The action that answers the requests of a route.
-fn action(route: &SiteRoute, content: &Content, apps: &[Option<Arc<dyn App>>]) -> Action {
+fn action(route: &SiteRoute, opened: &Opened, apps: &[Option<Arc<dyn App>>]) -> Action {
     match &route.action {
         SiteAction::App(number) => match &apps[*number] {
             Some(app) => Action::App(Arc::clone(app)),
             None => Action::Page(ErrorPage::new(500, "The application of this route was not loaded.")),
         },
-        SiteAction::Files(_) | SiteAction::Cgi(_) => match content {
-            Content::Files(folder) => Action::Files(folder.number),
-            Content::Scripts(scripts) => Action::Cgi(Arc::clone(scripts)),
-            Content::Nothing => Action::Page(ErrorPage::new(500, "The folder of this route was not opened.")),
+        SiteAction::Files(_) | SiteAction::Cgi(_) => match opened {
+            Opened::Files(number) => Action::Files(*number),
+            Opened::Scripts(scripts) => Action::Cgi(Arc::clone(scripts)),
+            Opened::Nothing => Action::Page(ErrorPage::new(500, "The folder of this route was not opened.")),
         },
         SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
         SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),
