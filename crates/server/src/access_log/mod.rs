@@ -83,7 +83,8 @@ impl AccessLog {
         })
     }
 
-    /// Notes unwritten lines in `pages`, too, and counts lost lines in `lost`. Only the first call has an effect.
+    /// Has each unwritten line noted in `pages` besides the buffer, and each lost line counted in `lost`. Only the
+    /// first call has an effect.
     pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;
@@ -137,7 +138,7 @@ impl AccessLog {
     }
 
     /// Tells the log the time, once per wait of the loop, and gives lines that were held long enough to the thread.
-    /// Returns in how many milliseconds the next call is due; `None` when no line is held back.
+    /// Returns the number of milliseconds until the next call is due; `None` when no line is held back.
     pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
         if self.held.is_empty() {
             return None;

@@ -68,7 +68,7 @@ fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
         driven.shared.tally.shift(Cell::Listening, 1, 0);
         return Some(None);
     }
-    // Returns come before the events, which may be for connections that come back.
+    // Exchanges that come back are handled before the events, which may be for their connections.
     if let Some(back) = driven.returned.pop_front() {
         return Some(take_back(driven, back, desk));
     }

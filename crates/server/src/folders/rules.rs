@@ -56,7 +56,7 @@ pub trait FolderReader: Send + Sync + 'static {
 /// The rules of a folder.
 #[derive(Clone, Default)]
 pub struct FolderRules {
-    /// The clients that are let in, unless the folder lets in all clients that the rules around it let in.
+    /// The clients that are let in; `None`: all clients that the rules around the folder let in.
     pub admission: Option<Box<Admission>>,
     /// The guard that clients have to pass, besides the guards around the folder.
     pub guard: Option<Arc<Guard>>,

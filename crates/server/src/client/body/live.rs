@@ -35,7 +35,7 @@ impl Drop for Reading {
     }
 }
 
-/// How much one read of a live body takes from the socket.
+/// Maximum number of bytes that one read of a live body takes from the socket.
 const LIVE_BYTES_PER_READ: usize = 64 << 10;
 
 /// A body that the application reads from the connection itself.
