@@ -31,7 +31,7 @@ pub struct AccessLog {
     stamp: Stamp,
     /// Whole lines that were not given to the log's thread yet.
     held: Vec<u8>,
-    /// The first tick that saw the oldest of the held lines.
+    /// Time of the first tick after the oldest of the held lines was added, in ms.
     held_since_ms: Option<u64>,
     journal: Journal,
     /// The key of its destination.
@@ -51,8 +51,8 @@ impl AccessLog {
     /// | --- | --- |
     /// | `%h`, `%a` | the client's address |
     /// | `%l` | `-` |
-    /// | `%u` | who has asked, where the server authenticates its clients |
-    /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
+    /// | `%u` | the user who has asked, if the server authenticates its clients |
+    /// | `%t` | the time at which the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
     /// | `%r` | the request line; of a request that was refused, its first bytes |
     /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |
     /// | `%s`, `%>s` | the status |

@@ -31,9 +31,9 @@ pub(crate) struct Answer {
     pub(crate) changes: Option<Arc<Changes>>,
     /// The request's way to another target, if it was sent on or rewritten.
     pub(crate) onward: Option<Box<Onward>>,
-    /// The way in which the body may be compressed; looked at only if there are edits.
+    /// The way in which the body may be compressed; looked at only if there are `changes`.
     pub(crate) compress: Option<Wanted>,
-    /// The cache's plans for the answer; looked at only if there are edits.
+    /// The cache's plans for the answer; looked at only if there are `changes`.
     pub(crate) keeping: Option<Box<Keeping>>,
     /// The coder that its body passes through; looked at only if the body is sent in chunks.
     pub(crate) coder: Option<Box<Coder>>,

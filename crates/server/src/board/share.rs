@@ -208,7 +208,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker that has clearly more connections than the others is ahead; a worker that is alone is not.
+    /// A worker that has clearly more connections than the other workers is ahead; a worker that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let (board, one, other) = two_workers()?;

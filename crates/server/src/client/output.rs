@@ -90,8 +90,8 @@ impl Segment {
 #[derive(Default)]
 struct Queue {
     segments: VecDeque<Segment>,
-    /// The bytes of [`Segment::memory`] of all segments together, summed up here because a stream asks after each
-    /// piece.
+    /// The bytes of [`Segment::memory`] of all segments together, summed up here because a stream asks for the sum
+    /// after each piece.
     memory_bytes: u64,
 }
 

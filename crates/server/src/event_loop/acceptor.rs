@@ -56,7 +56,7 @@ pub(crate) enum Accepted {
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
     /// Ends of the passages through which other processes pass connections on; `None` in the place of a passage that
-    /// has ended. Their numbers follow those of the listeners.
+    /// has ended. Their numbers follow the numbers of the listeners.
     passages: Vec<Option<OwnedFd>>,
     /// The key with which the door seals its messages about clients.
     seal_key: Option<SealKey>,

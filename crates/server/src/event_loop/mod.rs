@@ -119,10 +119,10 @@ pub(crate) struct Loop {
     date_due_ms: u64,
     /// A buffer for the key of a request in the cache.
     pub(crate) cache_key: Vec<u8>,
-    /// Counts the moments at which a file may have changed since it was looked at: each wait for the kernel, and each
-    /// later moment at which bytes or connections may have come that the wait has not reported. A file that was looked
-    /// at since the last such moment is not looked at again: all requests of one wait see the same file, which is no
-    /// older than the wait.
+    /// Counts the moments at which a file may have changed since it was looked at: each wait for the kernel, each call
+    /// of the application, and each further moment at which a request may have come after the wait. A file that was
+    /// looked at since the last such moment is not looked at again: all requests of one wait see the same file, which
+    /// is no older than the wait.
     pub(crate) looks: u64,
     /// Whether quick requests of this loop may wait in the queue.
     pub(crate) has_queued: bool,

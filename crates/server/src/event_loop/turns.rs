@@ -11,7 +11,7 @@ use crate::client::connection::Connection;
 const TURN_US: u64 = 250;
 
 /// Time of a turn while no other connection is known to wait. The turn ends nevertheless, because the kernel, which may
-/// know of others, is not asked during a turn.
+/// know of other connections, is not asked during a turn.
 const TURN_ALONE_US: u64 = 10_000;
 
 /// Time for the turns of connections that could go on, at least one of which gets its turn, before the kernel is asked

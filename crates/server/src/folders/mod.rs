@@ -98,7 +98,7 @@ impl Known {
 #[derive(Clone, Copy)]
 struct Due {
     now_ms: u64,
-    /// Whether all levels are due, and not only those that were looked at too long ago.
+    /// Whether all levels are due, and not only the levels that were looked at too long ago.
     is_all: bool,
 }
 

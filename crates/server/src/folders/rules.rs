@@ -70,8 +70,8 @@ pub struct FolderRules {
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// The rules that say which of its files are run, and by what.
     pub runs: RunRules,
-    /// Names of files that answer for the folder and for those inside it, if the folder sets any; the first one that
-    /// exists answers.
+    /// Names of files that answer for the folder and for the folders inside it, if the folder sets such names; the
+    /// first file that exists answers.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so do these rules.
     pub others: Vec<PathBuf>,

@@ -44,7 +44,7 @@ pub struct Live {
     /// The place of this body, until it is read or has failed.
     reading: Option<Reading>,
     decoder: Decoder,
-    /// Received bytes; those from `at` on are not decoded yet.
+    /// Received bytes; the bytes from `at` on are not decoded yet.
     raw: Vec<u8>,
     at: usize,
     /// Whether the client waits for `100 Continue`, and nothing has been answered yet.
