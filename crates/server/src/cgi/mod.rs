@@ -1,4 +1,4 @@
-//! CGI scripts (RFC 3875): the script for a request, the limit on running scripts, and the state of each of them.
+//! CGI scripts (RFC 3875): the script for a request, the limit on scripts that run at once, and their states.
 //!
 //! | file | holds |
 //! | --- | --- |

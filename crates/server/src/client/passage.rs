@@ -10,7 +10,7 @@
 //! another address.
 //!
 //! An attacker may have taken over either side, so a message is checked like one from the network: its form, its
-//! length, and whether it has exactly one descriptor, of a stream socket (the door seals nothing else). Nothing checks
+//! length, and whether it has exactly one descriptor, of a stream socket (the door seals nothing else). Nobody checks
 //! whether the socket is connected: a process that shares the socket may change that at any time, and receiving from a
 //! socket that is not connected fails, which closes it.
 

@@ -6,7 +6,7 @@
 //! same names. Links are not followed if folders have rules, so no path leads around a folder.
 //!
 //! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
-//! one by one, and changed ones are read again. If a path leads to nothing, that result is not remembered, and no file
+//! one by one, and changed files are read again. If a path leads to nothing, that result is not remembered, and no file
 //! answers the present request, even if a file has come there since: the file might be served without the rules that
 //! came with it. A link in the place of a folder is treated in this way, too.
 //!
