@@ -9,7 +9,7 @@ use adyton_files::path::FilePath;
 use adyton_log::sink::Destination;
 use adyton_route::{Admission, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Guard, Limiter, Plan, Route,
+    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Folders, Guard, Limiter, Plan, Route,
     SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
 };
 
@@ -109,11 +109,7 @@ fn sites_of_file(
     let mut sites = Vec::new();
     for (site, prepared) in file.sites.iter().zip(prepared).filter(|(site, _)| file.has(site)) {
         let Some(prepared) = prepared else {
-            let everything = (PathPattern::Prefix(Box::default()), home(false).into());
-            let routes = Routes::new(vec![everything]);
-            sites.push(
-                Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling(),
-            );
+            sites.push(site_elsewhere(site));
             continue;
         };
         let (log, pages) =
@@ -130,17 +126,7 @@ fn sites_of_file(
             }
             let PreparedRoute { guard, content } = prepared;
             let around = Around::of(settings, &route.settings, guard, &mut shared);
-            let mut beneath = Vec::new();
-            let opened = match (content, &route.action) {
-                (Content::Files(folder), _) => {
-                    beneath = folder.beneath;
-                    Opened::Files(folder.number)
-                }
-                (Content::Scripts(programs), SiteAction::Cgi(folder)) => {
-                    Opened::Scripts(scripts(programs, folder, &route.settings))
-                }
-                _ => Opened::Nothing,
-            };
+            let (opened, beneath) = opened(route, content);
             let mut beneath = beneath.into_iter();
             for path in &route.paths {
                 let action = action(route, &opened, &apps);
@@ -171,6 +157,13 @@ fn sites_of_file(
         sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
     Ok(sites)
+}
+
+/// A site for which this process answers nothing: the door answers, or knows the process that does.
+fn site_elsewhere(site: &CliSite) -> Site {
+    let everything = (PathPattern::Prefix(Box::default()), home(false).into());
+    let routes = Routes::new(vec![everything]);
+    Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling()
 }
 
 /// Forwards a request from a group to the door, which answers it or forwards it to another group.
@@ -267,6 +260,18 @@ enum Opened {
     Scripts(Arc<Cgi>),
     /// The route has no folder.
     Nothing,
+}
+
+/// Makes of the prepared folder of a route its form for the loops, and for each path of the route the folders beneath
+/// it that say how they are served.
+fn opened(route: &SiteRoute, content: Content) -> (Opened, Vec<Option<Folders>>) {
+    match (content, &route.action) {
+        (Content::Files(folder), _) => (Opened::Files(folder.number), folder.beneath),
+        (Content::Scripts(programs), SiteAction::Cgi(folder)) => {
+            (Opened::Scripts(scripts(programs, folder, &route.settings)), Vec::new())
+        }
+        _ => (Opened::Nothing, Vec::new()),
+    }
 }
 
 /// The action that answers the requests of a route.
