@@ -9,8 +9,8 @@ use adyton_files::path::FilePath;
 use adyton_log::sink::Destination;
 use adyton_route::{Admission, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Folders, Guard, Limiter, Plan, Route,
-    SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
+    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Folders, Guard, Limiter, Plan,
+    Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
 };
 
 use super::authorities::Functions;
