@@ -134,7 +134,7 @@ impl Folder {
         answer
     }
 
-    /// Empties the cache if the answer has another `Server` field, because cached heads hold that field.
+    /// Empties the cache if the answer's `Server` field differs from the field that the cached heads hold.
     #[inline]
     fn keep_identity(&mut self, ask: &Ask<'_>) {
         if self.server != ask.identity.server {

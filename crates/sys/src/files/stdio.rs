@@ -32,7 +32,8 @@ impl Standard {
     }
 }
 
-/// Writes a text to standard output. It is no error if the reader is gone, such as `| head`, which has seen enough.
+/// Writes a text to standard output. It is no error if the reader is gone: `head`, for example, ends before it has read
+/// everything.
 ///
 /// # Errors
 ///
