@@ -69,8 +69,8 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
     }
     let framing = write_framing(out, &facts, asked, body);
     let keep_alive = asked.keep_alive && !facts.closes() && framing != BodyFraming::UntilClose;
-    // The status line says 1.1, so a client of 1.0 may also assume that the connection persists: it must always be
-    // told.
+    // The status line says 1.1, so a client of 1.0 may also assume that the connection persists: the client must always
+    // be told.
     out.extend_from_slice(match (keep_alive, asked.version) {
         (false, _) => b"Connection: close\r\n\r\n",
         (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",

@@ -604,7 +604,7 @@ mod tests {
         assert!(taken < 500_000, "{taken}");
     }
 
-    /// An address is free if no server listens there, whether that server shares its address or not.
+    /// An address is not free if a server listens there, whether that server shares its address or not.
     #[test]
     fn a_free_address() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
