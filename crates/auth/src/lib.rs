@@ -20,7 +20,8 @@
 //! 8. When a file has changed, it is read again and replaces the old one; then [`Verdicts::clear`] forgets the verdicts
 //!    that were made with the old file. A thread must make its [`VerdictKey`] before it takes the file to verify with:
 //!    then no outdated verdict is ever kept.
-//!  If the hashes of a file have several forms or costs, the time that an answer takes reveals the form or cost of a
+//!
+//! If the hashes of a file have several forms or costs, the time that an answer takes reveals the form or cost of a
 //! user's hash, and nothing else. If all hashes have the same form and cost, the time does not even reveal whether a
 //! user exists.
 

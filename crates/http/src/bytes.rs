@@ -77,7 +77,8 @@ pub fn trim(mut bytes: &[u8]) -> &[u8] {
 
 /// Returns the number that `bytes` spells: digits only, without a sign. `None` if `bytes` is empty, holds another byte,
 /// or is too large a number.
-///  Does not call `str::parse`, which accepts a leading `+`.
+///
+/// Does not call `str::parse`, which accepts a leading `+`.
 pub fn number(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
@@ -119,7 +120,8 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// Returns the offset of the first byte for which `is` holds, looking at eight bytes at a time.
-///  The simple form is `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
+///
+/// The simple form is `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
 /// holds. It may also set wrong high bits, because a subtraction borrows from the bytes above. These bits are all above
 /// the lowest correct one, and only the lowest bit is used.
 #[inline]

@@ -153,7 +153,8 @@ impl Known {
 const _: () = assert!(Known::COUNT <= 128);
 
 /// Whether `name` equals `known` regardless of case; `known` must hold only letters, digits and hyphens.
-///  The simple form is `known.eq_ignore_ascii_case(name)`. This function compares eight bytes at a time; the last eight
+///
+/// The simple form is `known.eq_ignore_ascii_case(name)`. This function compares eight bytes at a time; the last eight
 /// may overlap the bytes before them.
 #[inline]
 fn is_same(known: &[u8], name: &[u8]) -> bool {

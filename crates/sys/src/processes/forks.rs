@@ -5,7 +5,8 @@
 //! its signals become what they were before the server took them, and the server's descriptors are closed. Otherwise a
 //! long-lived child would keep the address in use, and clients would wait for the end of connections that it holds
 //! open. The thread that called the application checks [`is_child`] when the call returns.
-//!  There is no list of connections, because keeping it would cost each connection time: the handler recognises a
+//!
+//! There is no list of connections, because keeping it would cost each connection time: the handler recognises a
 //! connection by its local address, which is the address of a listener. Other descriptors of the server are marked when
 //! they are opened ([`own`]).
 //!

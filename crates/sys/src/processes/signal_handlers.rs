@@ -11,7 +11,8 @@
 //! terminals and `pkill` send them to all processes: a worker has handlers for them that do nothing. Blocking or
 //! ignoring them would not do, because programs that the application starts would inherit that, whereas exec(2) resets
 //! handlers.
-//!  The handlers are installed after the application was loaded, so that they replace handlers that it has set. Python
+//!
+//! The handlers are installed after the application was loaded, so that they replace handlers that it has set. Python
 //! code can set handlers later, but only on the main thread; `adyton._process.signals` keeps these handlers from
 //! reaching the kernel. A worker leaves SIGUSR1 to the application, if the application has a handler for it.
 

@@ -27,8 +27,9 @@ impl Identity {
     /// user's own group.
     ///
     /// # Errors
-    ///  The error is the second half of a sentence: the user or group does not exist, or the user is a number without
-    /// an entry and no group is given.
+    ///
+    /// The error is the second half of a sentence: the user or group does not exist, or the user is a number without an
+    /// entry and no group is given.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let found = find_user(user)?;
         let (name, user_number, own_group) = match (found, user.parse()) {
