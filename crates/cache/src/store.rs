@@ -257,7 +257,7 @@ impl<W> Store<W> {
     }
 
     /// The longest answer that is kept, head and body together: a sixteenth of the store, so that one answer cannot
-    /// evict more than that.
+    /// evict more than this part.
     pub fn answer_bytes_max(&self) -> usize {
         self.bytes_max / 16
     }

@@ -301,7 +301,7 @@ impl Folder {
     }
 
     /// Looks for a file that the caller names as the folder's index. The file will be requested by its own path, and
-    /// may be one that is run, so nothing of it is read or kept here.
+    /// may be a file that is run, so nothing of it is read or kept here.
     fn look_for_index(&self, index: FilePath) -> Option<Resolved> {
         match self.root.stat_beneath(&index.to_c(), self.links) {
             Ok(meta) if meta.kind == Kind::File => Some(Resolved::Index(index)),

@@ -122,8 +122,8 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Returns the offset of the first byte for which `is` holds, looking at eight bytes at a time.
 ///
 /// The simple form is `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
-/// holds. It may also set wrong high bits, because a subtraction borrows from the bytes above. These bits are all above
-/// the lowest correct one, and only the lowest bit is used.
+/// holds. It may also set wrong high bits, because a subtraction borrows from the bytes above. Such bits are all above
+/// the lowest correct bit, and only the lowest bit is used.
 #[inline]
 fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();

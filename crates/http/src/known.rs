@@ -174,8 +174,8 @@ fn is_same(known: &[u8], name: &[u8]) -> bool {
     known.eq_ignore_ascii_case(name)
 }
 
-/// Returns the bits in which `name` differs from `known`. Bit 5 is ignored where `known` has a letter, a byte with bit
-/// 6 set. In all other bytes, bit 5 counts: otherwise a carriage return would equal a hyphen.
+/// Returns the bits in which `name` differs from `known`. Bit 5 is ignored in the letters of `known`, which are its
+/// bytes with bit 6 set. In all other bytes, bit 5 counts: otherwise a carriage return would equal a hyphen.
 #[inline]
 fn differences(known: [u8; 8], name: [u8; 8]) -> u64 {
     let (known, name) = (u64::from_le_bytes(known), u64::from_le_bytes(name));

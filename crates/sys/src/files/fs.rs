@@ -497,7 +497,7 @@ fn is_made_up(of_type: impl TryInto<i64>) -> bool {
 
 /// Lists the names in an open folder with the metadata of each, without `.` and `..`, at most `names_max` of them.
 ///
-/// The order is that of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
+/// The names come in the order of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
 ///
 /// # Errors
 ///

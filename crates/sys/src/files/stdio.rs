@@ -166,7 +166,7 @@ mod tests {
     use super::{above, is_same, replace};
 
     /// A descriptor above 2 keeps its number. (The numbers up to 2 belong to the process that runs this test; tests
-    /// outside this crate move those.)
+    /// outside this crate move these descriptors.)
     #[test]
     fn descriptors_above_stay() {
         let file = File::open("/dev/null").unwrap();

@@ -1,4 +1,4 @@
-//! Starts programs from a small process: each has its own group and folder, and a descriptor that reports its end.
+//! Starts programs from a small process: each program has its own group and folder, and a descriptor reports its end.
 //!
 //! [`Start::run`] does what `posix_spawn(3)` does, and also sets limits. The child shares the memory of its parent
 //! until it executes the program (`CLONE_VM`, clone(2)). Therefore nothing is copied, and if the program cannot be
@@ -377,7 +377,7 @@ mod tests {
         Ok(())
     }
 
-    /// All processes of a group end with the group, even those that the program itself did not start.
+    /// All processes of a group end with the group, even processes that the program itself did not start.
     #[test]
     fn a_group_ends() -> io::Result<()> {
         let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;

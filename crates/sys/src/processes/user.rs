@@ -291,7 +291,7 @@ fn find_group(group: &str) -> Result<libc::gid_t, String> {
 mod tests {
     use super::Identity;
 
-    /// Names and numbers are found, and an absent one is an error.
+    /// Names and numbers are found, and an absent name or number is an error.
     #[test]
     fn lookups() {
         let root = Identity::find("root", None);

@@ -91,8 +91,8 @@ pub struct Access {
     pub group: Option<u32>,
 }
 
-/// Listens on a unix socket at `path`. Replaces a socket that a dead server left there, but not one at which a server
-/// still listens. Without `access`, the umask determines which users may connect.
+/// Listens on a unix socket at `path`. Replaces a socket that a dead server left there, but not a socket at which a
+/// server still listens. Without `access`, the umask determines which users may connect.
 ///
 /// # Errors
 ///
@@ -456,8 +456,8 @@ pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> I
     answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
 }
 
-/// Number of bytes, at most one, that the next receive would bring, without taking them; 0 at the peer's end, `None` if
-/// nothing has come yet.
+/// Looks at the next byte without taking it: returns 1 if a byte has come, 0 at the peer's end, and `None` if nothing
+/// has come yet.
 ///
 /// # Errors
 ///
@@ -570,7 +570,7 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     }
 }
 
-/// Bytes that have arrived and were not received yet, of all messages; 0 if the kernel does not say.
+/// Bytes of all messages that have arrived and were not received yet; 0 if the kernel does not say.
 pub fn unread_bytes(socket: impl AsFd) -> u64 {
     rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }
