@@ -334,7 +334,7 @@ impl<W> Store<W> {
             };
         }
         self.count += 1;
-        // If the earlier fetch takes too long, the clients that wait for it now wait for this one, too; the answer of
+        // If the earlier fetch takes too long, its waiting clients wait for this fetch, too, from now on; the answer of
         // either is good.
         let before = self.fetches.remove(&fill.place);
         let first = before.as_ref().map_or(fill.number, |before| before.first);

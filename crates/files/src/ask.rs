@@ -35,8 +35,8 @@ pub struct Ask<'r> {
     /// sent before. The folder may have changed since the caller looked: a link may now stand in the place of a folder,
     /// or a new folder may exist that the caller does not know.
     pub is_absent: bool,
-    /// Tells whether the page that stands in for a missing file is run and therefore not sent, by the page's path
-    /// beneath the folder. `None`: no page is run, except those of [`crate::Options::sources`].
+    /// Tells, by a page's path beneath the folder, whether the page is run and therefore not sent in place of a missing
+    /// file. `None`: no page is run, except those of [`crate::Options::sources`].
     pub runs_page: Option<RunsFile<'r>>,
 }
 

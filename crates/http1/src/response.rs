@@ -52,7 +52,7 @@ pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<Res
 }
 
 /// Completes a head for a request with the facts `asked`: appends Date and Server unless the application has set them,
-/// the length or coding of the body, whether the connection persists, and the empty line.
+/// the length or coding of the body, a Connection field if one is needed, and the empty line.
 #[inline]
 pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>, body: BodySize) -> Framed {
     head.identify(identity);

@@ -56,7 +56,8 @@ pub struct DigestRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// The request comes from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section
-    /// 3.5), which proves to the client that the server knows its password, too; a server may leave the field out.
+    /// 3.5), which proves to the client that the server knows the client's password, too; a server may leave the field
+    /// out.
     Good {
         /// The name of the user.
         user: Vec<u8>,
