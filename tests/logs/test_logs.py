@@ -124,7 +124,7 @@ def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
 
 
 def test_refused(serve: Servers) -> None:
-    """A refused request has an id, too: the same one for the client and in both logs."""
+    """A refused request has an id, too; the client and both logs get the same id."""
     flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
     server = serve(APPLICATION, "--log-level", "debug", *flags)
     with server.connect() as connection:

@@ -1,4 +1,4 @@
-"""Reports every request that reaches the application: the rules also say which must not reach it."""
+"""Reports every request that reaches the application: the rules also say which requests must not reach it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_application_is_called_with_the_body(server: Server) -> None:
 
 
 def test_silent_ones_stop_nobody(either: Server) -> None:
-    """Any number of silent clients delay no others, and are served as soon as they send."""
+    """Silent clients, however many, delay no other client, and are served as soon as they send."""
     either.fetch("/seen")
     with ExitStack() as stack:
         silent = [stack.enter_context(either.connect()) for _ in range(SILENT)]

@@ -18,7 +18,7 @@ CLOSE = [("Connection", "close")]
 
 
 def test_stays_on_1_1(server: Server) -> None:
-    """A connection of HTTP/1.1 takes one request after the other, and the answers say nothing about it."""
+    """A connection of HTTP/1.1 takes one request after the other; no answer has a Connection field."""
     with server.connect() as connection:
         for number in range(20):
             response = connection.get(f"/{number}")
@@ -146,7 +146,7 @@ def test_pipelined_kinds(server: Server) -> None:
 
 
 def test_nothing_after_close(server: Server) -> None:
-    """Requests after one with `close` are neither answered nor passed to the application."""
+    """Requests after a request with `close` are neither answered nor passed to the application."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(request("/a") + request("/b", fields=CLOSE) + request("/c"))
@@ -169,7 +169,7 @@ def test_split_between_requests(server: Server) -> None:
 
 
 def test_client_that_never_reads(server: Server) -> None:
-    """A client that sends requests without reading fills only its own buffers; others are answered."""
+    """A client that sends requests without reading fills only its own buffers; other clients are answered."""
     data = request("/" + "x" * 1000) * 64
     with server.connect(receive_buffer_bytes=4096) as greedy:
         greedy.socket.setblocking(False)  # noqa: FBT003 (a socket has no other way)

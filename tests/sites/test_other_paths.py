@@ -281,7 +281,7 @@ def test_wrong_patterns(pages: Path) -> None:
     for pattern, why in [
         ("/", "/ is everything, and the site would answer nothing"),
         ("bak", "a path begins with a slash"),
-        ("*", "behind * stands how paths end"),
+        ("*", "behind * stands the suffix of paths"),
     ]:
         write(pages, DENIED.replace('"*.bak"', f'"{pattern}"'))
         said = run("check", "site.toml", cwd=pages)

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(serve: Servers, folder: Path) -> Server:
-    """Serve that folder, and request its files so that they are cached."""
+    """Serve the folder, and request its files so that they are cached."""
     server = serve(folder)
     for name in ("page.txt", "large.txt", "sub/"):
         for _ in range(5):
@@ -189,7 +189,7 @@ def test_file_becomes_unreadable(server: Server, folder: Path) -> None:
 
 
 def test_new_neighbour(server: Server, folder: Path) -> None:
-    """A new precompressed neighbour is used within a moment; a removed one is no longer used at once."""
+    """A new precompressed neighbour is used within a moment; a removed neighbour is ignored at once."""
     gzip = ("Accept-Encoding", "br")
     neighbour = folder / "page.txt.br"
     neighbour.write_bytes(b"brotli")

@@ -179,7 +179,7 @@ def test_links(serve: Servers, site: Server, root: Path) -> None:
 
 
 def test_absolute_link(serve: Servers, tmp_path: Path) -> None:
-    """With `--static-symlinks` a link to a file beneath the folder is followed, absolute or relative."""
+    """With `--static-symlinks` an absolute or relative link to a file beneath the folder is followed."""
     site = tmp_path / "site"
     (site / "files").mkdir(parents=True)
     (site / "files" / "note.txt").write_bytes(DIGITS)

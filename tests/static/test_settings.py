@@ -167,7 +167,7 @@ def test_own_404_page(serve: Servers, root: Path) -> None:
 
 
 def test_fallback(serve: Servers, root: Path) -> None:
-    """Paths that an application in the browser routes get its page; missing scripts are still a 404."""
+    """An application in the browser gets its page for the paths that it routes; a missing script is a 404."""
     server = serve(root, "--static-fallback", "index.html")
     home = b"<!doctype html><title>home</title>"
 

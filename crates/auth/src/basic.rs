@@ -82,8 +82,8 @@ pub fn basic_challenge(realm: &Realm) -> Vec<u8> {
     value
 }
 
-/// The rest of a value after the name of its scheme, in any case, and the spaces after the name (RFC 9110 section
-/// 11.4).
+/// The rest of a value after the name of its scheme, which is case-insensitive, and the spaces after the name (RFC 9110
+/// section 11.4).
 pub(crate) fn of_scheme<'a>(value: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
     let (name, mut rest) = value.split_at_checked(scheme.len())?;
     if !name.eq_ignore_ascii_case(scheme) || !(rest.is_empty() || rest.starts_with(b" ")) {

@@ -7,8 +7,8 @@
 //!    [`DigestPasswords::read`] and [`Groups::read`], and warns of users whose hashes are [`Passwords::weak`].
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
 //! 3. For a request with `Authorization`, [`Throttle::wait_ms`] comes first: a client that must wait gets 429 with
-//!    `Retry-After`, and its password is not checked. Letting known passwords through would tell a guesser which are
-//!    right.
+//!    `Retry-After`, and its password is not checked. Letting known passwords through would tell a guesser which
+//!    passwords are right.
 //! 4. With Basic, [`read_basic`] reads name and password, and [`Verdicts::look`] finds a known verdict. If there is
 //!    none, a thread that may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps the result.
 //! 5. [`Throttle::failed`] is called for failures that were verified, not for known verdicts. A success cancels no
@@ -21,8 +21,9 @@
 //!    that were made with the old file. A thread must make its [`VerdictKey`] before it takes the file to verify with:
 //!    then no outdated verdict is ever kept.
 //!
-//! The time that an answer takes reveals one thing: if the hashes of a file have several forms or costs, which of them
-//! a user's hash has. If all are alike, the time does not even reveal whether a user exists.
+//! If the hashes of a file have several forms or costs, the time that an answer takes reveals the form or cost of a
+//! user's hash, and nothing else. If all hashes have the same form and cost, the time does not even reveal whether a
+//! user exists.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// An IPv4 address, or the first half of an IPv6 address, whose other half belongs to one customer as a whole.
+/// An IPv4 address, or the first half of an IPv6 address: usually, all addresses with this half belong to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The 32 bits of an IPv4 address.

@@ -38,8 +38,8 @@ pub const WAIT_FIRST_MS: u64 = 1000;
 /// The longest wait: five minutes, which allows some 300 guesses a day. It is shorter than [`WINDOW_MS`], so that
 /// failures are not forgotten during the wait.
 pub const WAIT_MAX_MS: u64 = 5 * 60 * 1000;
-/// The most addresses that are kept, some 64 bytes each. A client that has more addresses than this is not slowed down,
-/// however large the table is.
+/// The most addresses that are kept, some 64 bytes each. A client that has more addresses than the table holds is not
+/// slowed down, however large the table is.
 pub const PLACES_MAX: usize = 4096;
 
 impl Default for ThrottleLimits {

@@ -36,8 +36,8 @@ pub struct VerdictLimits {
 }
 
 impl VerdictLimits {
-    /// Limits that keep verdicts on right passwords for this time, and verdicts on wrong ones at most [`BAD_MS`]; at
-    /// most [`VERDICTS_MAX`] of each kind.
+    /// Limits that keep a verdict on a right password for this time, and a verdict on a wrong password for this time or
+    /// [`BAD_MS`], whichever is shorter; at most [`VERDICTS_MAX`] verdicts of each kind.
     pub fn lasting(good_ms: u64) -> VerdictLimits {
         VerdictLimits { good_ms, bad_ms: good_ms.min(BAD_MS), entries_max: VERDICTS_MAX }
     }
@@ -105,7 +105,7 @@ impl fmt::Debug for VerdictKey {
     }
 }
 
-/// Signatures that are all forgotten the same time after they were added.
+/// Signatures, each of which is forgotten a fixed time after it was added.
 struct Table {
     lifetime_ms: u64,
     entries_max: usize,

@@ -38,7 +38,7 @@ pub struct Terms {
 /// The reason why an answer is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The status is that of a failure or of a partial answer, or an answer with it may be for one client only.
+    /// The status means a failure or a partial answer, or answers with this status may be for one client only.
     Status,
     /// The answer forbids keeping it.
     Forbidden,

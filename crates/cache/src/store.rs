@@ -27,8 +27,8 @@ use crate::Terms;
 /// Bytes that an answer takes besides its own: places in tables, lists and allocators.
 const ENTRY_BYTES: usize = 320;
 
-/// The most forms of one address, each for other values of the fields on which its answers depend. When there is one
-/// more, the oldest is removed: otherwise a client could make each look take as long as it likes.
+/// The most forms of one address, each for other values of the fields on which its answers depend. When there are more,
+/// the oldest form is removed: otherwise a client could make each look take ever longer.
 const FORMS_MAX: usize = 64;
 
 /// How long further clients wait for a fetch; after that time, the next client fetches the answer, too.
@@ -257,13 +257,13 @@ impl<W> Store<W> {
     }
 
     /// The longest answer that is kept, head and body together: a sixteenth of the store, so that one answer cannot
-    /// evict more than that.
+    /// evict more than this part.
     pub fn answer_bytes_max(&self) -> usize {
         self.bytes_max / 16
     }
 
-    /// Looks for an answer. `may_fill`: if there is none, the caller will fetch it for other clients, or wait for
-    /// another client's fetch. Without `may_fill`, the result is then [`Found::Pass`].
+    /// Looks for an answer. `may_fill` tells whether the caller, if there is no fresh answer, will fetch it for other
+    /// clients, or wait for another client's fetch. If not, the result in this case is [`Found::Pass`].
     pub fn look(&mut self, ask: &Ask<'_>, now_ms: u64, may_fill: bool) -> Found {
         let Some(address) = self.addresses.get(ask.key) else {
             let values = ask.form.to_le_bytes();
@@ -334,7 +334,7 @@ impl<W> Store<W> {
             };
         }
         self.count += 1;
-        // If the earlier fetch takes too long, the clients that wait for it now wait for this one, too; the answer of
+        // If the earlier fetch takes too long, its waiting clients wait for this fetch, too, from now on; the answer of
         // either is good.
         let before = self.fetches.remove(&fill.place);
         let first = before.as_ref().map_or(fill.number, |before| before.first);
@@ -350,7 +350,7 @@ impl<W> Store<W> {
         Found::Fill(fill, stale.map(|(_, entry)| entry))
     }
 
-    /// Adds a client to those that wait for a fetch; `false` if the fetch has already ended.
+    /// Adds a client to the clients that wait for a fetch; `false` if the fetch has already ended.
     pub fn join(&mut self, fill: &Fill, who: W) -> bool {
         let Some(fetch) = self.fetches.get_mut(&fill.place).filter(|fetch| fetch.number == fill.number)
         else {
@@ -464,7 +464,7 @@ impl<W> Store<W> {
     }
 
     /// Notes that the content at an address has changed: its kept answers are forgotten, and answers that are being
-    /// fetched will not be kept. Returns all clients that wait for those.
+    /// fetched will not be kept. Returns all clients that wait for these fetches.
     pub fn invalidate(&mut self, key: &[u8]) -> Vec<W> {
         self.forget(key);
         let its = self.fetches.iter().filter(|(place, fetch)| place[..fetch.key_bytes] == *key);

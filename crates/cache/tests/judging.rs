@@ -6,7 +6,8 @@ const RULES: Rules = Rules { fresh_ms: 1000, with_cookies: false };
 
 const DATE: &str = "Date: Sun, 01 Nov 2020 00:00:00 GMT";
 
-/// How long, in seconds, an answer is fresh, may then be used while it is renewed, and may then be used if that fails.
+/// Three times in seconds: how long an answer is fresh, how long it may then be used while it is renewed, and how long
+/// it may then be used if renewing it fails.
 fn kept(status: &str, lines: &[&str]) -> Result<(u64, u64, u64), Why> {
     let head =
         format!("HTTP/1.1 {status}\r\n{DATE}\r\n{}\r\n\r\nCache-Control: no-store", lines.join("\r\n"));

@@ -1,4 +1,4 @@
-//! Looks into a store at chosen times, and what they find.
+//! Looks into a store at chosen times, and the results.
 
 use std::sync::Arc;
 

@@ -22,8 +22,8 @@ pub struct Head<'h> {
     pub location: Option<&'h [u8]>,
 }
 
-/// The reason why a script's head cannot be understood. The script is at fault: the client gets a 500, and the log a
-/// line.
+/// The reason why a script's head cannot be understood. The script is at fault: the client gets a 500, and the log gets
+/// a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadHead {

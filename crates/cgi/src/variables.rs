@@ -20,7 +20,8 @@ pub struct Facts<'f> {
     /// The address at which the client is connected: `SERVER_PORT` (section 4.1.15), and `SERVER_NAME` if the server
     /// has no other name.
     pub local: Option<SocketAddr>,
-    /// The host that the client asked for, perhaps with a port, if a proxy reports another one than the request has.
+    /// The host that the client asked for, perhaps with a port, if a proxy reports a host that differs from the
+    /// request's own.
     pub host: Option<&'f [u8]>,
     /// The port at which the client asked, if a proxy reports it.
     pub port: Option<u16>,
@@ -365,7 +366,7 @@ mod tests {
         }
     }
 
-    /// No variable can hold a NUL: it would end there for the kernel, and the rest would be another variable.
+    /// No variable can hold a NUL: the variable would end there for the kernel, and the rest would be another variable.
     #[test]
     fn no_nul() {
         let mut all = Variables::default();

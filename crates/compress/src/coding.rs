@@ -46,9 +46,9 @@ impl Coding {
     }
 }
 
-/// Chooses the coding of an answer: one of `there`, or none.
+/// Chooses the coding of an answer: one of `there`, or [`Coding::Identity`].
 ///
-/// If the client likes several equally, the first of them is chosen. `lines` are the values of all `Accept-Encoding`
+/// If the client prefers several equally, the first of them is chosen. `lines` are the values of all `Accept-Encoding`
 /// fields; without such a field, the answer is not coded. `None` if the client refuses every form, also the uncoded one
 /// (`identity;q=0`).
 pub fn choose_coding(lines: &[&[u8]], there: impl IntoIterator<Item = Coding>) -> Option<Coding> {

@@ -32,7 +32,7 @@ use zstd::zstd_safe::CParameter;
 
 use crate::Coding;
 
-/// How much time it is worth to code content.
+/// How much time may be spent on coding content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Content is coded for one answer.
@@ -75,8 +75,8 @@ pub fn memory_bytes(coding: Coding, content: Option<u64>) -> u64 {
 }
 
 /// A compressor for the content of one answer. Everything that is written appears sooner or later in
-/// [`Encoder::take_output`]: after [`Encoder::flush`] the client can decode all of it, and after [`Encoder::finish`] it
-/// is complete.
+/// [`Encoder::take_output`]: after [`Encoder::flush`] the client can decode all of it, and after [`Encoder::finish`]
+/// the content is complete.
 pub struct Encoder(Kind);
 
 enum Kind {

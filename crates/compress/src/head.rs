@@ -8,7 +8,7 @@ use crate::{Coding, choose_coding};
 /// Rules for which answers are coded, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Codings that may be used; if a client likes several equally, the first of them.
+    /// Codings that may be used; if a client prefers several equally, the first of them is used.
     pub codings: Vec<Coding>,
     /// Content that is shorter than this is left as it is, if its length is known.
     pub bytes_min: u64,
@@ -150,8 +150,8 @@ impl Seen {
             return None;
         }
         let takes = answer.accepted != Coding::Identity;
-        // A 304 repeats the fields of the answer that it confirms. Whether the type of that answer gets smaller is
-        // often unknown; a weak tag also confirms a strong one.
+        // A 304 repeats the fields of the answer that it confirms. Often the type of that answer is unknown. If the
+        // answer may have been coded, its tag is made weak, because a weak tag also confirms a strong one.
         if self.status == 304 {
             let is_other = self.gains == Some(false);
             return (!is_other).then_some(Change { coding: Coding::Identity, weakens: takes });
@@ -160,7 +160,8 @@ impl Seen {
         if matches!(self.status, 0..200 | 204..=206) || self.gains != Some(true) || is_short {
             return None;
         }
-        // How long the answer to a GET would be is unknown, and a HEAD need not tell (RFC 9110 section 9.3.2).
+        // The length of the answer to a GET is unknown, and the answer to a HEAD need not tell it (RFC 9110 section
+        // 9.3.2).
         let is_vague = answer.to_head && self.length.is_none();
         let coding = if is_vague { Coding::Identity } else { answer.accepted };
         Some(Change { coding, weakens: takes })

@@ -31,12 +31,12 @@ pub struct Ask<'r> {
     /// Names of files that answer for their folder, used instead of the folder's own index. The first one that exists
     /// is named, and not sent, as with `names_others`.
     pub indexes: Option<&'r [Box<[u8]>]>,
-    /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent
-    /// before. The folder may have changed since the caller looked: a link may now stand in the place of a folder, or a
-    /// new folder may exist that the caller does not know.
+    /// Whether the caller has found nothing at the path: then no file is looked for there, not even a file that was
+    /// sent before. The folder may have changed since the caller looked: a link may now stand in the place of a folder,
+    /// or a new folder may exist that the caller does not know.
     pub is_absent: bool,
-    /// Tells whether the page that stands in for a missing file is run and therefore not sent, by the page's path
-    /// beneath the folder. `None`: no page is run, except those of [`crate::Options::sources`].
+    /// Tells, by a page's path beneath the folder, whether the page is run and therefore not sent in place of a missing
+    /// file. `None`: no page is run, except those of [`crate::Options::sources`].
     pub runs_page: Option<RunsFile<'r>>,
 }
 

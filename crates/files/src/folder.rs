@@ -134,7 +134,7 @@ impl Folder {
         answer
     }
 
-    /// Empties the cache if the answer has another `Server` field, because cached heads hold that field.
+    /// Empties the cache if the answer's `Server` field differs from the field that the cached heads hold.
     #[inline]
     fn keep_identity(&mut self, ask: &Ask<'_>) {
         if self.server != ask.identity.server {
@@ -301,7 +301,7 @@ impl Folder {
     }
 
     /// Looks for a file that the caller names as the folder's index. The file will be requested by its own path, and
-    /// may be one that is run, so nothing of it is read or kept here.
+    /// may be a file that is run, so nothing of it is read or kept here.
     fn look_for_index(&self, index: FilePath) -> Option<Resolved> {
         match self.root.stat_beneath(&index.to_c(), self.links) {
             Ok(meta) if meta.kind == Kind::File => Some(Resolved::Index(index)),

@@ -4,7 +4,7 @@
 //! only beneath the root. A cache keeps small files together with their heads, and [`answer_file`] evaluates conditions
 //! and ranges for any open file.
 //!
-//! [`programs`] finds files in a folder that are run and not sent; [`scripts`] finds those that Python loads.
+//! [`programs`] finds files in a folder that are run and not sent; [`scripts`] finds files that Python loads.
 //!
 //! Absent on purpose: sockets. An answer consists of bytes and parts of open files; the server sends them.
 //!
@@ -23,9 +23,9 @@
 //! - Writes through a shared mapping change the times when the kernel notices them, not with each byte.
 //!
 //! Two changes are noticed only by the next second's check, and so up to a second late: a new precompressed neighbour,
-//! and a neighbour that is gone or changed, unless it is the one about to be sent. If a folder above a cached file is
-//! replaced by a link and the path still leads to the same inode, nothing is noticed, but the content is still that of
-//! the published file.
+//! and a neighbour that is gone or changed, unless that neighbour is about to be sent. If a folder above a cached file
+//! is replaced by a link and the path still leads to the same inode, nothing is noticed, but the content is still that
+//! of the published file.
 
 #![forbid(unsafe_code)]
 

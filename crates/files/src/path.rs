@@ -36,7 +36,8 @@ const WELL_KNOWN: &[u8] = b".well-known";
 /// Endings of source files' names, after the last dot, compared without regard to case.
 const SOURCE_ENDS: &[&[u8]] = &[b"py", b"pyc", b"pyi", b"pyo", b"pyw", b"pyx", b"wsgi"];
 
-/// Endings, after the last dot, of files that editors and merges leave behind; others of these files end with `~`.
+/// Endings, after the last dot, of files that editors and merges leave behind; the name of such a file may also end
+/// with `~`.
 const LEFTOVER_ENDS: &[&[u8]] = &[b"bak", b"orig", b"rej", b"save", b"swn", b"swo", b"swp"];
 
 /// Folders of version control and of compiled sources whose names do not begin with a dot.
@@ -140,8 +141,8 @@ impl FilePath {
     }
 }
 
-/// Whether a file or folder of this name is published: the name is not hidden, and is neither that of a source nor that
-/// of a file that an editor has left behind.
+/// Whether a file or folder of this name is published: the name is not hidden, and belongs neither to a source nor to a
+/// file that an editor has left behind.
 ///
 /// Rule 44. [`FilePath::parse`] makes an exception for the top-level folder `.well-known`.
 pub fn is_published(name: &[u8]) -> bool {

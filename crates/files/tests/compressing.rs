@@ -133,7 +133,7 @@ fn files_that_are_left_alone() {
         client.warm(path);
         check(&mut client, path, None);
     }
-    // First bytes that do not get smaller, then results that cannot be kept.
+    // The first file's bytes do not get smaller; the result for the second file cannot be kept.
     client.warm("/random.txt");
     for _ in 0..2 {
         check(&mut client, "/random.txt", Some("Accept-Encoding"));

@@ -1,4 +1,4 @@
-//! A path finds the program that it names, but never one that clients may not run.
+//! A path finds the program that it names, but never a program that clients may not run.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
 

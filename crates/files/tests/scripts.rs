@@ -1,4 +1,4 @@
-//! A path finds the script that it names, but never one that clients may not run.
+//! A path finds the script that it names, but never a script that clients may not run.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
 
@@ -31,7 +31,8 @@ impl Drop for Place {
     }
 }
 
-/// The result for a path: the file, and the rest of the path, which the script gets; or why there is none.
+/// The result for a path: the file, and the rest of the path, which the script gets; or the reason why no script is
+/// found.
 #[derive(Debug, PartialEq)]
 enum Found {
     File(String, String),

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use adyton_files::{Options, Sources};
 use support::TempFolder;
 
-/// Makes a folder with a script in `cgi`, and with other files whose names end like those of scripts.
+/// Makes a folder with a script in `cgi`, and with other files whose names end like the names of scripts.
 fn folder() -> TempFolder {
     let folder = TempFolder::with(&[
         ("cgi/run", "source"),

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::bytes::is_token_byte;
 
 /// The reason why an application's head cannot be sent. The application is at fault: the client gets a 500, and the log
-/// a line.
+/// gets a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadResponse {

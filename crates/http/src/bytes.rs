@@ -78,7 +78,7 @@ pub fn trim(mut bytes: &[u8]) -> &[u8] {
 /// Returns the number that `bytes` spells: digits only, without a sign. `None` if `bytes` is empty, holds another byte,
 /// or is too large a number.
 ///
-/// Not done by `str::parse`, because that accepts a leading `+`.
+/// Does not call `str::parse`, which accepts a leading `+`.
 pub fn number(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
@@ -122,8 +122,8 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Returns the offset of the first byte for which `is` holds, looking at eight bytes at a time.
 ///
 /// The simple form is `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
-/// holds. It may also set high bits wrongly, because a subtraction borrows from the bytes above, but never below the
-/// lowest correct bit, and only the lowest one is used.
+/// holds. It may also set wrong high bits, because a subtraction borrows from the bytes above. Such bits are all above
+/// the lowest correct bit, and only the lowest bit is used.
 #[inline]
 fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();

@@ -154,8 +154,8 @@ const _: () = assert!(Known::COUNT <= 128);
 
 /// Whether `name` equals `known` regardless of case; `known` must hold only letters, digits and hyphens.
 ///
-/// The simple form is `known.eq_ignore_ascii_case(name)`. This one compares eight bytes at a time; the last eight may
-/// overlap the ones before.
+/// The simple form is `known.eq_ignore_ascii_case(name)`. This function compares eight bytes at a time; the last eight
+/// may overlap the bytes before them.
 #[inline]
 fn is_same(known: &[u8], name: &[u8]) -> bool {
     if known.len() != name.len() {
@@ -174,8 +174,8 @@ fn is_same(known: &[u8], name: &[u8]) -> bool {
     known.eq_ignore_ascii_case(name)
 }
 
-/// Returns the bits in which `name` differs from `known`. Bit 5 is ignored in bytes in which `known` has a letter,
-/// which are those with bit 6 set. In other bytes it counts: otherwise a carriage return would equal a hyphen.
+/// Returns the bits in which `name` differs from `known`. Bit 5 is ignored in the letters of `known`, which are its
+/// bytes with bit 6 set. In all other bytes, bit 5 counts: otherwise a carriage return would equal a hyphen.
 #[inline]
 fn differences(known: [u8; 8], name: [u8; 8]) -> u64 {
     let (known, name) = (u64::from_le_bytes(known), u64::from_le_bytes(name));

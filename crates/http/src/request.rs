@@ -1,4 +1,4 @@
-//! A request in the form in which code answers it, whatever protocol brought it.
+//! A request in a form that does not depend on the protocol by which it came.
 
 use crate::{Field, Fields, Known, Method, Span, Version};
 
@@ -159,7 +159,7 @@ impl<'r> Request<'r> {
         self.head.fields.all(known).map(move |value| value.of(self.bytes))
     }
 
-    /// The values of all fields of a name, which may be one that is not known, in their order.
+    /// The values of all fields of this name, whether it is a known name or not, in their order.
     pub fn all_named(self, name: &[u8]) -> impl Iterator<Item = &'r [u8]> {
         let fields = self.fields().iter();
         fields

@@ -111,8 +111,8 @@ impl Chunked {
         Ok(Decoded { consumed: at, data: at..at })
     }
 
-    /// Returns how many bytes of data the present chunk has announced that have not come yet, so that a limit can be
-    /// enforced before they come.
+    /// Returns the number of data bytes that the present chunk has announced and that have not come yet, so that a
+    /// limit can be enforced before they come.
     #[inline]
     pub fn announced_bytes(&self) -> u64 {
         match self.state {

@@ -30,7 +30,7 @@ pub(crate) fn read(input: &[u8], start: usize) -> Result<(Field, usize), Stop> {
     Ok((Field { name, value, known, plain }, line_end + 2))
 }
 
-/// Whether `name`, the bytes before the colon, is plain; it is refused if it is not a token.
+/// Whether `name`, the bytes before the colon, is plain; a name that is not a token is refused.
 fn check_name(name: &[u8]) -> Result<bool, Refusal> {
     if !name.is_empty() && name.iter().all(|&byte| is_plain_byte(byte)) {
         return Ok(true);

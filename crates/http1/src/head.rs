@@ -29,14 +29,14 @@ pub struct Head {
     last: Last,
 }
 
-/// The last complete head, and the limits under which it was read: a head equal to it need not be read again. Clients
-/// that keep their connection open often repeat their request.
+/// The last complete head, and the limits under which it was read: an equal head need not be read again under these
+/// limits. Clients that keep their connection open often repeat their request.
 #[derive(Clone, Debug, Default)]
 struct Last {
     /// The head; empty if there is none, or if it was longer than [`LAST_BYTES_MAX`].
     bytes: Vec<u8>,
     limits: Limits,
-    /// Number of heads that were read, not found equal.
+    /// Number of heads that were read because they did not equal the last one.
     reads: u64,
 }
 
@@ -69,8 +69,8 @@ impl Head {
         }
     }
 
-    /// Parses one request head at the start of `input`; further bytes may follow the head. Does not allocate, once a
-    /// head with as many fields was parsed before.
+    /// Parses one request head at the start of `input`; further bytes may follow the head. Does not allocate if a head
+    /// with as many fields was parsed before.
     ///
     /// # Errors
     ///
@@ -325,8 +325,9 @@ const LOOK_EVERY_BYTES: usize = 1024;
 const LOOK_ALWAYS_BYTES: usize = 512;
 
 /// Fields that are answered 400 if they are repeated. RFC 9110 section 5.3 forbids repeating a field that is not
-/// defined as a list: if two values differ, each party on the way may believe another one. Transfer-Encoding and Expect
-/// are lists, but only lists of one element are accepted here. Origin is in the set because of RFC 6454 section 7.3.
+/// defined as a list: if two values differ, two parties on the way may believe different ones. Transfer-Encoding and
+/// Expect are lists, but only lists of one element are accepted here. Origin is in the set because of RFC 6454 section
+/// 7.3.
 const SINGLETONS: u128 = Known::Authorization.bit()
     | Known::ContentLength.bit()
     | Known::ContentLocation.bit()

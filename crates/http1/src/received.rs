@@ -1,6 +1,6 @@
 //! Parses the head of a response for a client: RFC 9112 sections 4 and 6.3.
 //!
-//! Only the facts are kept that tell a client where the response ends and whether it is valid. All lines are checked as
+//! Keeps only the facts that tell a client where the response ends and whether it is valid. All lines are checked as
 //! strictly as in a request, so that a faulty server is noticed. Faults that clients usually tolerate are accepted, and
 //! reported as [`Oddities`].
 

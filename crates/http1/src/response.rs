@@ -52,7 +52,7 @@ pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<Res
 }
 
 /// Completes a head for a request with the facts `asked`: appends Date and Server unless the application has set them,
-/// the length or coding of the body, whether the connection persists, and the empty line.
+/// the length or coding of the body, a Connection field if one is needed, and the empty line.
 #[inline]
 pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>, body: BodySize) -> Framed {
     head.identify(identity);
@@ -69,8 +69,8 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
     }
     let framing = write_framing(out, &facts, asked, body);
     let keep_alive = asked.keep_alive && !facts.closes() && framing != BodyFraming::UntilClose;
-    // The status line says 1.1, so a client of 1.0 may also assume that the connection persists: it must always be
-    // told.
+    // The status line says 1.1, so a client of 1.0 may also assume that the connection persists: the client must always
+    // be told.
     out.extend_from_slice(match (keep_alive, asked.version) {
         (false, _) => b"Connection: close\r\n\r\n",
         (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",

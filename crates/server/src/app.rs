@@ -18,7 +18,7 @@ pub trait Host: Send + Sync + 'static {
     /// calls.
     fn attach(&self);
 
-    /// Gives back what [`Host::attach`] took. Always called before the thread waits for the kernel.
+    /// Gives back the interpreter that [`Host::attach`] took. Always called before the thread waits for the kernel.
     fn detach(&self);
 
     /// Returns the remains of answers that were sent, to be dropped like any stream; `None` while they are too few to

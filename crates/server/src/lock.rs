@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex. A panic leaves its value whole: no thread calls out while it holds one of these locks.
+/// Locks a mutex. A panic leaves its value whole: no code of the application runs while a thread holds one of these
+/// locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,10 +17,10 @@ const COARSE_NS: u64 = 5_000_000;
 /// Events for which a descriptor is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Readable, reported at every wait as long as it lasts (level-triggered): for wake-ups.
+    /// Readable, reported at every wait as long as the descriptor is readable (level-triggered): for wake-ups.
     Level,
-    /// Readable, reported as long as it lasts, but not to all of several instances that watch the same descriptor
-    /// (`EPOLLEXCLUSIVE`): for listeners.
+    /// Readable, reported as long as the descriptor is readable, but not to all of several instances that watch the
+    /// same descriptor (`EPOLLEXCLUSIVE`): for listeners.
     Exclusive,
     /// Each change to readable or writable, reported once (edge-triggered): for connections, which are registered a
     /// single time and never re-armed.

@@ -1,4 +1,4 @@
-//! Nonces of Digest (RFC 7616 section 3.3): they are signed, so that none need be remembered before it is used.
+//! Nonces of Digest (RFC 7616 section 3.3): they are signed, so that a nonce need not be remembered before it is used.
 //!
 //! A nonce consists of its time, a serial number, and a signature of both and of the realm. If a nonce was used with a
 //! right password, the counts of its requests are remembered, so that no request is accepted twice.
@@ -33,7 +33,7 @@ struct Stamp {
 }
 
 /// The counts with which a nonce was used: the highest count, and a window of the last [`WINDOW`] counts, in which bit
-/// n stands for the highest count less n. A window is needed because requests that a browser sends at the same time on
+/// n stands for the highest count minus n. A window is needed because requests that a browser sends at the same time on
 /// several connections may overtake each other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {

@@ -56,7 +56,8 @@ pub struct DigestRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// The request comes from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section
-    /// 3.5), which proves to the client that the server knows its password, too; a server may leave the field out.
+    /// 3.5), which proves to the client that the server knows the client's password, too; a server may leave the field
+    /// out.
     Good {
         /// The name of the user.
         user: Vec<u8>,
@@ -80,8 +81,9 @@ pub enum Asked {
 }
 
 impl Digest {
-    /// Makes a value that asks in this realm. A nonce is accepted by every process with the same secret, but each
-    /// process knows only the counts that it has seen itself. So each of several processes accepts a request once.
+    /// Makes a value that challenges clients in this realm. A nonce is accepted by every process with the same secret,
+    /// but each process knows only the counts that it has seen itself. So each of several processes accepts the same
+    /// request once.
     pub fn new(realm: Realm, secret: Secret, limits: DigestLimits) -> Digest {
         Digest { realm, nonces: Nonces::new(secret, limits.nonce_ms, limits.nonces_max) }
     }
@@ -138,7 +140,7 @@ fn checked(
     } else if answer.uri != request.target {
         return Checked::Bad(DigestError::OtherTarget);
     }
-    // For an unknown user the same is computed with [`NOBODY`], so that it takes as long.
+    // For an unknown user, the proof is computed with [`NOBODY`], so that the check takes as long as for a known user.
     let known = passwords.hash_of(&answer.user, realm, answer.algorithm);
     let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
     let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();

@@ -11,8 +11,8 @@ pub type Secret = [u8; 32];
 /// Length of a SHA-256 block; HMAC pads shorter secrets with zeros to this length.
 const BLOCK_BYTES: usize = 64;
 
-/// Signs texts in their order. The length of each is signed with it, so that "a", "bc" and "ab", "c" have different
-/// signatures.
+/// Signs texts in their order. The length of each text is signed with the text, so that "a", "bc" and "ab", "c" have
+/// different signatures.
 pub fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     let mut block = [0; BLOCK_BYTES];
     block[..secret.len()].copy_from_slice(secret);

@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, decoded};
 
-/// The form that `htpasswd` makes by default, and `openssl passwd -apr1`.
+/// The form that `htpasswd` makes by default; `openssl passwd -apr1` makes it, too.
 #[derive(Clone)]
 pub(crate) struct Apr1 {
     salt: Box<[u8]>,

@@ -19,14 +19,15 @@ pub(crate) struct Argon2 {
 }
 
 /// The most memory that a verification may use while it runs. RFC 9106 section 4 recommends 64 MiB if 2 GiB are too
-/// much, and libraries use at most that by default.
+/// much, and libraries use at most 64 MiB by default.
 const MEMORY_KIB_MAX: u32 = 128 * 1024;
 
 /// The most memory, in KiB, times the passes over it: less than a second of one core, although lanes are computed one
 /// after the other here.
 const MEMORY_PASSES_MAX: u32 = 1024 * 1024;
 
-/// The most lanes, which elsewhere cost threads but cost nothing here: more than any library uses by default.
+/// The most lanes: more than any library uses by default. Elsewhere each lane costs a thread, but here it costs
+/// nothing.
 const LANES_MAX: u32 = 64;
 
 /// RFC 9106 section 3.1 asks for at least 8 bytes of salt. It allows from 4 to 2^32 - 1 bytes of hash; fewer than 16

@@ -69,9 +69,9 @@ impl DigestPasswords {
         Ok(())
     }
 
-    /// The algorithms to offer in this realm, the best first: those for which all users of the realm have a hash. If
-    /// there is no such algorithm, those for which some users have a hash; then a user without a hash for the algorithm
-    /// that the client chooses cannot log in.
+    /// The algorithms to offer in this realm, the best first: the algorithms for which all users of the realm have a
+    /// hash. If there is no such algorithm, the algorithms for which some users have a hash; then a user without a hash
+    /// for the algorithm that the client chooses cannot log in.
     pub fn algorithms(&self, realm: &Realm) -> Vec<Algorithm> {
         let is_here = |place: &[u8]| {
             let colon = place.iter().position(|&byte| byte == b':');

@@ -6,7 +6,8 @@ use adyton_compress::{Coding, gains};
 /// not compressed again until it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compressing {
-    /// The codings to use; if a client likes several equally, the first of them. If empty, files are sent as they are.
+    /// The codings to use; if a client prefers several equally, the first of them is used. If empty, files are sent as
+    /// they are.
     pub codings: Vec<Coding>,
     /// Length of the shortest file to compress, bytes.
     pub bytes_min: u64,

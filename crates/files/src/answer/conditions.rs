@@ -1,4 +1,4 @@
-//! Conditional requests: whether a file may be sent, must be sent, and which part of it (RFC 9110 section 13).
+//! Conditional requests: whether a file is sent, and which part of it (RFC 9110 section 13).
 
 use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};

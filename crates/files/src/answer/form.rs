@@ -36,8 +36,8 @@ pub(crate) struct Entry {
     coded: Vec<Form>,
     /// Forms that the server has compressed from the file. They are current as long as the file is.
     made: Vec<Form>,
-    /// Codings in which the server offers the file: those of `made`, and those that it can still make, in our order of
-    /// preference.
+    /// Codings in which the server offers the file: the codings of `made`, and the codings that it can still make, in
+    /// the server's order of preference.
     offers: Vec<Coding>,
     /// Whether answers depend on `Accept-Encoding`.
     is_negotiated: bool,

@@ -54,7 +54,8 @@ fn after_unit(value: &[u8]) -> Option<&[u8]> {
     unit.eq_ignore_ascii_case(b"bytes=").then_some(specs)
 }
 
-/// Reads one range and cuts it to the file; returns an empty range if it lies outside, `None` if it is not a range.
+/// Reads one range and cuts it to the file; returns an empty range if `spec` lies outside the file, `None` if `spec` is
+/// not a range.
 fn range(spec: &[u8], bytes: u64) -> Option<Range<u64>> {
     let dash = memchr::memchr(b'-', spec)?;
     let (first, last) = (&spec[..dash], &spec[dash + 1..]);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Types for endings for which `mime_guess` has no type, or one that browsers do not want here.
+/// Types of file name endings for which `mime_guess` has no type, or a type that does not suit browsers.
 const OWN: &[(&str, &str)] = &[
     ("map", "application/json"),
     ("mjs", "text/javascript; charset=utf-8"),

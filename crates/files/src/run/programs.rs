@@ -128,7 +128,7 @@ impl Programs {
         }
     }
 
-    /// Finds the first file on a path, and what runs it.
+    /// Finds the first file on a path, and the way in which the file is run.
     fn first_file(
         &self,
         path: &[u8],
@@ -170,7 +170,7 @@ impl Programs {
         Err(ABSENT)
     }
 
-    /// Returns what runs a file of this name.
+    /// Returns the runner of a file of this name.
     fn runner(&self, name: &[u8], executes: bool) -> Result<Runner, NoProgram> {
         if self.interpreters.is_empty() {
             return if executes { Ok(Runner::Itself) } else { Err(UNEXECUTABLE) };

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use adyton_compress::CODINGS;
 
-/// Rules for which files are run: those of one folder, or those of all folders on the path to a file together.
+/// Rules for which files are run: the rules of one folder, or of all folders on the path to a file together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// Endings of names in small letters, such as `.pl`. The first one that a name has counts.
+    /// Endings of names in small letters, such as `.pl`. If a name ends with several of them, the first in the list
+    /// counts.
     pub ends: Vec<(Vec<u8>, ByEnd)>,
     /// The treatment of all other files; `None`: as in the outer folder, and in the outermost one they are sent.
     pub others: Option<Others>,
@@ -23,7 +24,7 @@ pub struct Runs {
 pub enum ByEnd {
     /// The files are run by this program, or executed themselves.
     Run(Option<PathBuf>),
-    /// The files are treated like those without a listed ending.
+    /// The files are treated like files without a listed ending.
     AsOthers,
 }
 
@@ -52,8 +53,8 @@ pub enum Way<'r> {
 }
 
 impl Runs {
-    /// Adds the rules of an inner folder. Its endings are compared first. Files that the outer rules would run or
-    /// refuse are still not sent, unless the inner folder says so for all files.
+    /// Adds the rules of an inner folder. Its endings are compared first. If the outer rules run or refuse all other
+    /// files, [`Others::ShownAreSent`] of the inner folder does not change that.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
@@ -217,7 +218,7 @@ mod tests {
         Runs { others: Some(others), may: Some(true), ..Runs::default() }
     }
 
-    /// By its name a file is sent, executed, run by a program, or refused.
+    /// A file's name decides whether the file is sent, executed, run by a program, or refused.
     #[test]
     fn names() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));

@@ -2,8 +2,8 @@
 
 use crate::Outcome;
 
-/// Checks that the reference gives the outcome `ours`. The decoder refuses a bad byte at once, the reference only when
-/// it has the whole line.
+/// Checks that the reference gives the outcome `ours`. The decoder refuses a bad byte at once, the reference refuses it
+/// only when it has the whole line.
 pub(crate) fn assert_agrees(label: &str, stream: &[u8], ours: &Outcome) {
     let twin = naive(stream);
     if twin == Outcome::Incomplete && *ours == Outcome::Refused {

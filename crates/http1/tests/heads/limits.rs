@@ -66,7 +66,7 @@ fn fields() {
     feed("rule 14, one more", with_fields(FIELDS_MAX + 1).as_bytes(), &limits, in_words, "431");
 }
 
-/// The default limits are those of the rules: 8 KiB, 8 KiB, 64 KiB, 100.
+/// The default limits are 8 KiB for the request line, 8 KiB for a field line, 64 KiB for a head, and 100 fields.
 #[test]
 fn defaults() {
     let status = |input: &str| {

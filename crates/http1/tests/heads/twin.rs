@@ -52,7 +52,7 @@ fn spoil(input: &mut Vec<u8>, random: &mut Xorshift) {
 }
 
 fn compare(head: &Head, input: &[u8]) {
-    // The reference knows only the versions 1.0 and 1.1, so others are replaced.
+    // The reference knows only the versions 1.0 and 1.1, so other versions are replaced.
     let mut known = input.to_vec();
     let version = head.target.end as usize + 1..head.target.end as usize + 9;
     let spoken = if head.version == Version::Http10 { b"HTTP/1.0" } else { b"HTTP/1.1" };

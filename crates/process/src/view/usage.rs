@@ -49,8 +49,8 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     fields(pid)?.get(1)?.parse().ok()
 }
 
-/// Returns the start time of a process, in ticks since the machine was started. The process number and this time
-/// together identify the process.
+/// Returns the start time of a process, in ticks since the machine started. The process number and this time together
+/// identify the process.
 pub(crate) fn birth(pid: u32) -> Option<u64> {
     fields(pid)?.get(19)?.parse().ok()
 }

@@ -9,8 +9,8 @@ use adyton_files::path::FilePath;
 use adyton_log::sink::Destination;
 use adyton_route::{Admission, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, CacheRules, Changes, CompressRules, Fixed, Guard, Limiter, Plan, Route, SendsOn,
-    SentFolder, SharedLog, Site, SiteLimits, StatusPage,
+    AccessLog, Action, App, CacheRules, Cgi, Changes, CompressRules, Fixed, Folders, Guard, Limiter, Plan,
+    Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
 };
 
 use super::authorities::Functions;
@@ -19,6 +19,7 @@ use super::folders::{Beside, RouteFolder, folders as own_folders};
 use super::guards::{GuardNumber, Limiters};
 use super::prepared::{Content, Prepared, PreparedPage, PreparedRoute, PreparedSite};
 use super::run_files::RunFiles;
+use super::scripts::scripts;
 use super::settings::{
     folders, is_answered, limits, log_destination, log_queue_bytes_max, routes_of, run_files_alone,
     run_files_of, sends_alike, sent_folders,
@@ -108,11 +109,7 @@ fn sites_of_file(
     let mut sites = Vec::new();
     for (site, prepared) in file.sites.iter().zip(prepared).filter(|(site, _)| file.has(site)) {
         let Some(prepared) = prepared else {
-            let everything = (PathPattern::Prefix(Box::default()), home(false).into());
-            let routes = Routes::new(vec![everything]);
-            sites.push(
-                Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling(),
-            );
+            sites.push(site_elsewhere(site));
             continue;
         };
         let (log, pages) =
@@ -127,24 +124,21 @@ fn sites_of_file(
                 }
                 continue;
             }
-            let PreparedRoute { guard, mut content } = prepared;
+            let PreparedRoute { guard, content } = prepared;
             let around = Around::of(settings, &route.settings, guard, &mut shared);
-            let mut beneath = match &mut content {
-                Content::Files(folder) => std::mem::take(&mut folder.beneath),
-                Content::Scripts(_) | Content::Nothing => Vec::new(),
-            }
-            .into_iter();
+            let (opened, beneath) = opened(route, content);
+            let mut beneath = beneath.into_iter();
             for path in &route.paths {
-                let action = action(route, &content, &apps);
+                let action = action(route, &opened, &apps);
                 let made = naming(compiled(path, route, action, &around), file, route);
                 let made = timed(made, site, &route.settings, log.as_ref(), &pages);
-                let made = match (&route.action, &content, beneath.next().flatten()) {
-                    (SiteAction::Files(place), Content::Files(folder), Some(folders)) => {
+                let made = match (&route.action, &opened, beneath.next().flatten()) {
+                    (SiteAction::Files(place), &Opened::Files(number), Some(folders)) => {
                         let pages = route.pages.and_then(|app| apps[app].as_ref());
                         let beside = Beside { root: site.root.as_deref(), pages };
                         let (settings, url) = (&route.settings, path);
                         let place = &settings.place(place);
-                        let folder = RouteFolder { number: folder.number, place, url, settings };
+                        let folder = RouteFolder { number, place, url, settings };
                         made.with_folders(own_folders(folders, folder, beside)?)
                     }
                     _ => made,
@@ -163,6 +157,13 @@ fn sites_of_file(
         sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
     Ok(sites)
+}
+
+/// A site for which this process answers nothing: the door answers, or knows the process that does.
+fn site_elsewhere(site: &CliSite) -> Site {
+    let everything = (PathPattern::Prefix(Box::default()), home(false).into());
+    let routes = Routes::new(vec![everything]);
+    Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling()
 }
 
 /// Forwards a request from a group to the door, which answers it or forwards it to another group.
@@ -251,17 +252,39 @@ fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
     (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
 }
 
+/// The folder of a route in the form of the loops.
+enum Opened {
+    /// A folder of files, by its number.
+    Files(usize),
+    /// A folder of scripts.
+    Scripts(Arc<Cgi>),
+    /// The route has no folder.
+    Nothing,
+}
+
+/// Makes of the prepared folder of a route its form for the loops, and for each path of the route the folders beneath
+/// it that say how they are served.
+fn opened(route: &SiteRoute, content: Content) -> (Opened, Vec<Option<Folders>>) {
+    match (content, &route.action) {
+        (Content::Files(folder), _) => (Opened::Files(folder.number), folder.beneath),
+        (Content::Scripts(programs), SiteAction::Cgi(folder)) => {
+            (Opened::Scripts(scripts(programs, folder, &route.settings)), Vec::new())
+        }
+        _ => (Opened::Nothing, Vec::new()),
+    }
+}
+
 /// The action that answers the requests of a route.
-fn action(route: &SiteRoute, content: &Content, apps: &[Option<Arc<dyn App>>]) -> Action {
+fn action(route: &SiteRoute, opened: &Opened, apps: &[Option<Arc<dyn App>>]) -> Action {
     match &route.action {
         SiteAction::App(number) => match &apps[*number] {
             Some(app) => Action::App(Arc::clone(app)),
             None => Action::Page(ErrorPage::new(500, "The application of this route was not loaded.")),
         },
-        SiteAction::Files(_) | SiteAction::Cgi(_) => match content {
-            Content::Files(folder) => Action::Files(folder.number),
-            Content::Scripts(scripts) => Action::Cgi(Arc::clone(scripts)),
-            Content::Nothing => Action::Page(ErrorPage::new(500, "The folder of this route was not opened.")),
+        SiteAction::Files(_) | SiteAction::Cgi(_) => match opened {
+            Opened::Files(number) => Action::Files(*number),
+            Opened::Scripts(scripts) => Action::Cgi(Arc::clone(scripts)),
+            Opened::Nothing => Action::Page(ErrorPage::new(500, "The folder of this route was not opened.")),
         },
         SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
         SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),

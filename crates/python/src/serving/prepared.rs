@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adyton_cli::{Fault, SaidAt, Settings, Site, SiteAction, SiteRoute, Sites};
+use adyton_files::programs::Programs;
 use adyton_files::{CacheRoom, Folder, Sources};
 use adyton_route::PathPattern;
-use adyton_server::{Cgi, Folders, StatusPage};
+use adyton_server::{Folders, StatusPage};
 
 use super::authorities::Named;
 use super::failure::Failure;
 use super::folders::{RouteFolder, speaking};
 use super::guards::{GuardNumber, Guards};
-use super::scripts::{scripts, sources};
+use super::scripts::{open, sources};
 use super::settings::{folders, is_answered, is_entered, page, served_folders};
 
 /// The opened parts of all that a process answers.
@@ -58,7 +59,7 @@ pub(super) enum Content {
     /// A folder of files.
     Files(PreparedFolder),
     /// A folder of CGI scripts.
-    Scripts(Arc<Cgi>),
+    Scripts(Programs),
     /// The route opens nothing, or another process answers.
     #[default]
     Nothing,
@@ -153,7 +154,7 @@ impl Opening<'_> {
             SiteAction::Files(place) => {
                 self.files(place, &route.paths, &route.settings, sources, &route.said_at("files"))
             }
-            SiteAction::Cgi(folder) => match scripts(folder, &route.settings) {
+            SiteAction::Cgi(folder) => match open(folder, &route.settings) {
                 Ok(scripts) => Content::Scripts(scripts),
                 Err(wrong) => self.refuse(route.said_at("cgi"), wrong),
             },

@@ -15,17 +15,22 @@ use super::failure::Failure;
 /// `PATH` of scripts, unless their environment sets it.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The scripts of a route with these settings.
-pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
+/// Opens the folder of scripts of a route with these settings.
+pub(super) fn open(scripts: &ScriptFolder, settings: &Settings) -> Result<Programs, Failure> {
     let folder = place(&scripts.folder, settings);
-    let wrong =
-        |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
     let interpreters = scripts.interpreters.iter();
     let interpreters =
         interpreters.map(|(end, program)| (end.clone().into_bytes(), program.clone())).collect();
-    let programs = Programs::open(&folder, settings.files.static_symlinks, interpreters).map_err(wrong)?;
+    Programs::open(&folder, settings.files.static_symlinks, interpreters).map_err(|error| {
+        Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2)
+    })
+}
+
+/// The scripts of a route with these settings, whose folder is open. Their environment has variables of this process,
+/// which gets its own with the application.
+pub(super) fn scripts(programs: Programs, scripts: &ScriptFolder, settings: &Settings) -> Arc<Cgi> {
     let root = scripts.root.as_deref().map(|root| place(root, settings));
-    Ok(Arc::new(cgi(programs, root, settings)))
+    Arc::new(cgi(programs, root, settings))
 }
 
 /// The programs in the folder of a route whose folders have files run by their own settings; `root` is the folder of

@@ -10,7 +10,7 @@ use super::{json, line};
 /// The way in which a line is made.
 #[derive(Debug)]
 pub(super) enum Format {
-    /// By these steps, one after the other.
+    /// Each of these steps writes its part, one after the other.
     Steps(Vec<FormatStep>),
     /// As one JSON object.
     Json,

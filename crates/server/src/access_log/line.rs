@@ -69,7 +69,7 @@ impl<'r> Record<'r> {
     pub(super) fn query(&self) -> Option<&'r [u8]> {
         let request = self.request?;
         let head = request.head();
-        // The `?` lies between the two.
+        // A `?` that was sent lies between the path and the query.
         (head.path.end < head.query.start).then(|| request.query())
     }
 

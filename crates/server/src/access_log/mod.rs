@@ -31,7 +31,7 @@ pub struct AccessLog {
     stamp: Stamp,
     /// Whole lines that were not given to the log's thread yet.
     held: Vec<u8>,
-    /// The first tick that saw the oldest of the held lines.
+    /// Time of the first tick after the oldest of the held lines was added, in ms.
     held_since_ms: Option<u64>,
     journal: Journal,
     /// The key of its destination.
@@ -51,8 +51,8 @@ impl AccessLog {
     /// | --- | --- |
     /// | `%h`, `%a` | the client's address |
     /// | `%l` | `-` |
-    /// | `%u` | who has asked, where the server authenticates its clients |
-    /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
+    /// | `%u` | the user who has asked, if the server authenticates its clients |
+    /// | `%t` | the time at which the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
     /// | `%r` | the request line; of a request that was refused, its first bytes |
     /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |
     /// | `%s`, `%>s` | the status |
@@ -83,7 +83,8 @@ impl AccessLog {
         })
     }
 
-    /// Notes unwritten lines in `pages`, too, and counts lost lines in `lost`. Only the first call has an effect.
+    /// Has each unwritten line noted in `pages` besides the buffer, and each lost line counted in `lost`. Only the
+    /// first call has an effect.
     pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;
@@ -137,7 +138,7 @@ impl AccessLog {
     }
 
     /// Tells the log the time, once per wait of the loop, and gives lines that were held long enough to the thread.
-    /// Returns in how many milliseconds the next call is due; `None` when no line is held back.
+    /// Returns the number of milliseconds until the next call is due; `None` when no line is held back.
     pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
         if self.held.is_empty() {
             return None;

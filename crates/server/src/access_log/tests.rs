@@ -237,7 +237,7 @@ fn a_huge_line_leaves_no_huge_buffer() {
     assert_eq!(50 * 7000 * r"\xff".len() + 1, path.text().len());
     for _ in 0..2 {
         assert!(log.held.capacity() <= LINES_BYTES_MAX, "{}", log.held.capacity());
-        // The buffer of that line comes back.
+        // The log's thread gives the buffer of the huge line back.
         log.record(&record(None, b""));
         log.flush();
     }
@@ -298,7 +298,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert!(crate::board::crash_record::lines(&board.cells()[1..]).is_empty());
 }
 
-/// A log that the next plan also has keeps its unwritten lines on the board.
+/// If the next plan has the log, too, the log's unwritten lines stay on the board.
 #[test]
 fn lines_stay_noted() {
     let board =

@@ -31,9 +31,9 @@ pub(crate) struct Answer {
     pub(crate) changes: Option<Arc<Changes>>,
     /// The request's way to another target, if it was sent on or rewritten.
     pub(crate) onward: Option<Box<Onward>>,
-    /// The way in which the body may be compressed; looked at only if there are edits.
+    /// The way in which the body may be compressed; looked at only if there are `changes`.
     pub(crate) compress: Option<Wanted>,
-    /// The cache's plans for the answer; looked at only if there are edits.
+    /// The cache's plans for the answer; looked at only if there are `changes`.
     pub(crate) keeping: Option<Box<Keeping>>,
     /// The coder that its body passes through; looked at only if the body is sent in chunks.
     pub(crate) coder: Option<Box<Coder>>,
@@ -81,7 +81,7 @@ impl Answer {
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
         // The cache may have wanted to keep an earlier answer, which was never given: the present answer must not be
-        // kept in its place. Neither must it be compressed in a coding that only an earlier client accepts.
+        // kept in its place. Nor may the present answer be compressed in a coding that only an earlier client accepts.
         self.keeping = None;
         if self.compress.is_some() {
             self.compress = None;
@@ -137,7 +137,7 @@ impl Answer {
         self.framed.is_some_and(|framed| framed.keep_alive)
     }
 
-    /// Whether the answer ends early, so that the client must not take its part for the whole.
+    /// Whether the answer ends early: the client has to notice that it is not whole.
     pub(crate) fn is_cut(&self) -> bool {
         self.aborted || self.left > 0
     }

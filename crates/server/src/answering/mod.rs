@@ -10,7 +10,7 @@
 //! | `onward` | requests that are sent on instead of being answered |
 //! | `met`, `judged`, `verdict` | facts about a request: limits that it has met, credentials that were checked |
 //! | `step` | the result of working on a connection |
-//! | `refusals` | refusals without a route, with their texts: bad heads and bodies, no room, no time; counted by cause. Routes refuse in `course/routing/rules`, guards in `guard/` |
+//! | `refusals` | refusals without a route, with their texts, counted by cause: bad heads and bodies, no room, no time. Routes refuse in `course/routing/rules`, guards in `guard/` |
 //! | `date` | the date as HTTP writes it |
 
 pub(crate) mod answer;

@@ -10,7 +10,8 @@ pub enum Outcome {
     Done,
     /// The answer has begun; the rest is pulled when the client has taken what is there.
     Stream(Box<dyn Stream>),
-    /// Nothing is written yet: the thread that redeems the ticket of this claim answers. A ticket that is dropped fails.
+    /// Nothing is written yet: the thread that redeems the ticket of this claim answers. If the ticket is dropped, the
+    /// request fails.
     Later(Claim),
     /// Nothing is written: a program has said who the client is.
     Judged(Box<Judged>),

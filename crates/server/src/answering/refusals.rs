@@ -162,7 +162,7 @@ fn ended(reason: &str) -> String {
 /// The refusals of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    /// In the order of [`CAUSES`].
+    /// The refusals of each cause, in the order of [`CAUSES`].
     causes: Mutex<[Untold; CAUSES.len()]>,
     /// Whether something is left to be logged.
     is_left: AtomicBool,

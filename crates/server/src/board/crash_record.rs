@@ -41,8 +41,8 @@ pub(crate) const LINES_BYTES_MAX: usize = 68 * 1024;
 /// Cells of a run of lines: the number of filled cells, and the cells themselves.
 const LINES_CELLS: usize = 1 + LINES_BYTES_MAX / CELL_BYTES;
 
-/// Threads whose requests are noted: more than most servers have as `--threads`, and 32 KiB that are only touched when
-/// used.
+/// Maximum number of threads whose requests are noted: few servers have more `--threads`. The traces span 32 KiB, which
+/// take memory only as far as they are used.
 const TRACES: usize = 128;
 
 /// Cells of a trace: its state, the request's number, the given id and its length, and the beginning of the request's

@@ -19,9 +19,9 @@ pub const CELLS: usize = FULL + ROWS;
 /// Connections that a worker takes without asking how many the other workers have.
 const FEW: u64 = 2;
 
-/// Looks in a row, one each second, that have to find a surplus before any connection is given away. When many clients
-/// end at once, the last connections are often all with one worker for a moment. They are not worth giving away: some
-/// clients report an answer that ends the connection as an error.
+/// Number of looks, one each second: so many in a row have to find a surplus before any connection is given away. When
+/// many clients end at once, the last connections are often all with one worker for a moment. They are not worth giving
+/// away: some clients report an answer that ends the connection as an error.
 const SURPLUS_LOOKS: u32 = 5;
 
 const SERVING: usize = 0;
@@ -208,7 +208,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker that has clearly more connections than the others is ahead; a worker that is alone is not.
+    /// A worker that has clearly more connections than the other workers is ahead; a worker that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let (board, one, other) = two_workers()?;

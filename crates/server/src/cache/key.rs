@@ -6,8 +6,8 @@ use adyton_http::{Known, Method, Request};
 
 use crate::client::asker::Asker;
 
-/// Fields that make the answer private to the sender of the request: it is neither kept nor taken from the kept
-/// answers.
+/// Fields that make the answer private to the sender of the request: such an answer is not kept, and no kept answer is
+/// given in its place.
 const ALONE: u128 = Known::Authorization.bit()
     | Known::ProxyAuthorization.bit()
     | Known::ContentLength.bit()

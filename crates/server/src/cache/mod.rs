@@ -6,7 +6,7 @@
 //! | `key` | the parts of a request that an answer depends on |
 //! | `looking` | the search for a kept answer |
 //! | `wanting` | requests that wait for the answer to another request |
-//! | `keeping` | the wish of the cache for an answer that is still to come |
+//! | `keeping` | the plans of the cache for an answer that is still to come |
 
 pub(crate) mod keeping;
 pub(crate) mod key;

@@ -16,7 +16,7 @@ pub struct Cgi {
     pub memory_bytes_max: u64,
     /// The limit on the processes of a script's user, above which the script can start no more; 0 is no limit.
     pub user_processes_max: u64,
-    /// Variables that each script gets beside those of its request, as names and values.
+    /// Variables that each script gets besides the variables of its request, as names and values.
     pub environment: Vec<(String, Vec<u8>)>,
     /// The absolute path of the site's folder, for the variables `DOCUMENT_ROOT` and, with `PATH_INFO` behind it,
     /// `PATH_TRANSLATED` (RFC 3875 section 4.1.6).

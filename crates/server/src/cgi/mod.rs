@@ -1,4 +1,4 @@
-//! CGI scripts (RFC 3875): the script for a request, the number that run at once, and the state of a running one.
+//! CGI scripts (RFC 3875): the script for a request, the limit on scripts that run at once, and their states.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -8,8 +8,8 @@
 //! | `script` | a script that runs: its output, its state, and when its time is over |
 //! | `errors` | the standard error of a script, for the error log |
 //!
-//! `course/resuming/script_events` starts scripts, hears them, and ends those whose time is over; `course/scripting` has
-//! requests wait for a place. `adyton-spawn` makes the process.
+//! `course/resuming/script_events` starts scripts, hears them, and ends each script whose time is over;
+//! `course/scripting` has requests wait for a place. `adyton-spawn` makes the process.
 
 mod action;
 mod errors;

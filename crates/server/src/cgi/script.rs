@@ -188,7 +188,7 @@ impl Script {
         }
     }
 
-    /// Reads how the script has ended, and logs the exit unless it was a good one.
+    /// Reads how the script has ended, and logs the exit unless the script has succeeded or was told to end.
     pub(crate) fn hear(&mut self) -> Option<Heard> {
         let heard = self.line.hear()?;
         let (name, id) = (&self.name, Some(&self.id));

@@ -69,8 +69,8 @@ impl Connection {
         }
     }
 
-    /// Whether a folder was asked for the connection's next request already, in the process that has passed the
-    /// connection on, and lacks the file.
+    /// Whether the process that has passed the connection on has asked a folder for its next request already, and the
+    /// folder lacks the file.
     pub(crate) fn has_missed(&self) -> bool {
         self.requests == 0 && self.arrived.as_ref().is_some_and(|arrival| arrival.has_missed)
     }
@@ -139,7 +139,7 @@ impl Connection {
         self.phase = Phase::Respond(Box::new(Respond::new(After::Close)));
     }
 
-    /// Gives up the connection's request, which gets nowhere: the next answer ends the connection.
+    /// Gives up the connection's request, which cannot be answered as usual: the next answer ends the connection.
     pub(crate) fn restart(&mut self, outbox: Box<Outbox>, now_ms: u64) {
         self.outbox = Some(outbox);
         (self.unparsed, self.more) = (false, false);

@@ -22,7 +22,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// A connection that holds nothing yet of what `all_bytes` counts.
+    /// Makes the count of a connection that holds nothing yet; `all_bytes` counts the memory of all connections.
     pub(crate) fn new(all_bytes: &Arc<AtomicU64>) -> Self {
         Self { all_bytes: Arc::clone(all_bytes), bytes: 0 }
     }

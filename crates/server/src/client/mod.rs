@@ -9,7 +9,7 @@
 //! | `body/` | the bodies of requests |
 //! | `stored` | files without a name, in which bodies and answers wait |
 //! | `outbox`, `output`, `held` | bytes still to be sent, and the memory that they take |
-//! | `reader` | the pace at which the client reads, measured; `course/resuming/turning` and `answering/reply` give up |
+//! | `reader` | the pace at which the client reads; `course/resuming/turning` and `answering/reply` give up slow clients |
 //! | `passage` | the message and the descriptor of a connection that goes to another process; `course/passing` decides |
 
 pub(crate) mod addresses;

@@ -9,7 +9,7 @@ use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
 /// The way to one client. Exactly one of these has the outbox: its connection, the exchange that is with the
-/// application, or another thread while the application has the thread.
+/// application, or, while the application runs, the place from which other threads can take it.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
     pub(crate) transport: Transport,

@@ -90,8 +90,8 @@ impl Segment {
 #[derive(Default)]
 struct Queue {
     segments: VecDeque<Segment>,
-    /// The bytes of [`Segment::memory`] of all segments together, summed up here because a stream asks after each
-    /// piece.
+    /// The bytes of [`Segment::memory`] of all segments together, summed up here because a stream asks for the sum
+    /// after each piece.
     memory_bytes: u64,
 }
 
@@ -330,9 +330,9 @@ impl Output {
     }
 }
 
-/// Whether holding packets back until they are full makes fewer of them. `sendfile(2)` cannot tell the kernel that
-/// something follows, such as the next part or the end. The call that sends a head can; therefore a single file behind
-/// a head needs no holding back.
+/// Whether fewer packets are sent if they are held back until they are full. `sendfile(2)` cannot tell the kernel that
+/// something follows, such as the next part or the end. The call that sends a head can tell it; therefore a single file
+/// behind a head needs no holding back.
 fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: AfterSending) -> bool {
     let segments = queue.len() + usize::from(!tail.is_empty());
     let is_more_than_a_file = then == AfterSending::End || segments > 2;

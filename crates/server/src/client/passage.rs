@@ -1,7 +1,7 @@
 //! Connections that move between processes: the message about each connection, and why that message is believed.
 //!
 //! A *passage* is a pair of sockets between the workers that accept (the *door*) and the workers of a group. All
-//! workers of a side have the same end of it, so an idle one takes the next message, and messages on their way lie in
+//! workers of a side share one end of the pair, so an idle worker takes the next message. Messages on their way lie in
 //! the kernel: a worker that is killed loses only the messages that it had taken. A message is a [`Passenger`], the
 //! bytes that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
@@ -10,7 +10,7 @@
 //! another address.
 //!
 //! An attacker may have taken over either side, so a message is checked like one from the network: its form, its
-//! length, that it has one descriptor, and that this is a stream socket (the door seals nothing else). Nothing checks
+//! length, and whether it has exactly one descriptor, of a stream socket (the door seals nothing else). Nobody checks
 //! whether the socket is connected: a process that shares the socket may change that at any time, and receiving from a
 //! socket that is not connected fails, which closes it.
 

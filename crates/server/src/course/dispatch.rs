@@ -202,8 +202,8 @@ fn is_near(peer: Option<SocketAddr>) -> bool {
     }
 }
 
-/// Returns the time at which a request began to wait, in ms of the monotonic clock. A proxy may have set an `X-Request-Start` field:
-/// `t=` and a time since 1970 in seconds with a fraction, in ms or in us.
+/// Returns the time at which a request began to wait, in ms of the monotonic clock. A proxy may have set an
+/// `X-Request-Start` field: `t=` and a time since 1970 in seconds with a fraction, in ms or in us.
 fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
     let Some(value) = request.all_named(b"X-Request-Start").next() else { return now_ms };
     let value = value.strip_prefix(b"t=").unwrap_or(value);

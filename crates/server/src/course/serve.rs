@@ -14,7 +14,7 @@
 //!
 //! | step | file |
 //! | --- | --- |
-//! | its site and its route are found, and answer, if they can at once | `routing` |
+//! | its site and its route are found, and the route answers if it can do so at once | `routing` |
 //! | its credentials are verified, and then it is routed again | `checking` |
 //! | it gets another target, and is routed again | `sending_on` |
 //! | it waits for the answer to another request | `caching` |

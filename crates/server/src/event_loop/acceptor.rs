@@ -56,7 +56,7 @@ pub(crate) enum Accepted {
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
     /// Ends of the passages through which other processes pass connections on; `None` in the place of a passage that
-    /// has ended. Their numbers follow those of the listeners.
+    /// has ended. Their numbers follow the numbers of the listeners.
     passages: Vec<Option<OwnedFd>>,
     /// The key with which the door seals its messages about clients.
     seal_key: Option<SealKey>,
@@ -185,8 +185,9 @@ impl Acceptor {
     }
 
     /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether other
-    /// workers take them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`]
-    /// looks in a row, it takes them: the other workers may be stuck.
+    /// workers take these connections: if it listened, the kernel would wake it instead of another worker. If
+    /// connections wait at [`FULL_LOOKS`] looks in a row, this worker takes them, because the other workers may be
+    /// stuck.
     pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
         if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
             return;

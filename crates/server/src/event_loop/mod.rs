@@ -119,9 +119,10 @@ pub(crate) struct Loop {
     date_due_ms: u64,
     /// A buffer for the key of a request in the cache.
     pub(crate) cache_key: Vec<u8>,
-    /// Counts the moments at which a file may have changed since it was looked at: each wait for the kernel, and each
-    /// event that comes later. A file that was looked at since the last such moment is not looked at again: all
-    /// requests of one wait see the same file, which is no older than the wait.
+    /// Counts the moments at which a file may have changed since it was looked at: each wait for the kernel, each call
+    /// of the application, and each further moment at which a request may have come after the wait. A file that was
+    /// looked at since the last such moment is not looked at again: all requests of one wait see the same file, which
+    /// is no older than the wait.
     pub(crate) looks: u64,
     /// Whether quick requests of this loop may wait in the queue.
     pub(crate) has_queued: bool,
@@ -377,12 +378,12 @@ impl Loop {
         }
     }
 
-    /// Has threads that drop the rest of answers looked at by `due_ms` at the latest.
+    /// Has the loop look, by `due_ms` at the latest, at the threads that drop the rest of answers.
     pub(crate) fn look_at_discards_by(&mut self, due_ms: u64) {
         self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
     }
 
-    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then the
+    /// Has the loop look, in a moment, at a connection that is away and whose client has ended its side. Until then the
     /// client is not taken for gone.
     pub(crate) fn expect_departed(&mut self, key: usize) {
         self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);

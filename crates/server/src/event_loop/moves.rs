@@ -2,9 +2,9 @@
 //!
 //! Each process here is a real loop, with real sockets, and real passages to the other processes. Threads and time are
 //! left out: each step is an [`Event`], and every event that may happen is tried in every state, until no new states
-//! are found. A state is known by its visible part ([`World::seen`]). Its hidden part may differ all the same (an event
-//! that the kernel owes a loop), so the test also checks after each event that everything comes to its end from there
-//! on.
+//! are found. A state is known by its visible part ([`World::seen`]). Two states with equal visible parts may still
+//! differ in a hidden part (an event that the kernel owes a loop). So after each event the test also checks that from
+//! there on everything comes to its end.
 //!
 //! The table of the states that this test goes through is in `docs/design/groups.md`.
 

@@ -57,7 +57,7 @@ pub(crate) fn advance(driven: &mut Loop, desk: &mut Desk) -> Advance {
 /// Does one thing that needs no waiting, and returns its errand, if it has one; `None` if there is nothing to do.
 #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
 fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
-    // Requests whose event had come before they began to wait go on first.
+    // The first to go on are requests whose event had come before they began to wait.
     if let Some(key) = driven.tickets.at_once.pop_front() {
         return Some(redeem_guarded(driven, key, desk));
     }
@@ -68,7 +68,7 @@ fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
         driven.shared.tally.shift(Cell::Listening, 1, 0);
         return Some(None);
     }
-    // Returns come before the events, which may be for connections that come back.
+    // Exchanges that come back are handled before the events, which may be for their connections.
     if let Some(back) = driven.returned.pop_front() {
         return Some(take_back(driven, back, desk));
     }

@@ -5,7 +5,7 @@
 //! deadline, it is put where the deadline is. Only an earlier deadline makes a new entry. An entry counts only if its
 //! tick is the one that the connection's timer remembers.
 
-/// The wheel's resolution: deadlines are seconds, and a tenth of a second is more exact than they promise.
+/// The wheel's resolution: timeouts last for seconds, so a tenth of a second is exact enough.
 const TICK_MS: u64 = 100;
 
 /// Slots of the wheel; a deadline beyond the last slot (51 s) waits there, and is then put onto the wheel anew.

@@ -10,12 +10,12 @@ use crate::client::connection::Connection;
 /// together: shorter turns would cost a client of quick requests more system calls.
 const TURN_US: u64 = 250;
 
-/// Time of a turn while no other connection is known to wait: others may, because the kernel is not asked during a
-/// turn.
+/// Time of a turn while no other connection is known to wait. The turn ends nevertheless, because the kernel, which may
+/// know of other connections, is not asked during a turn.
 const TURN_ALONE_US: u64 = 10_000;
 
 /// Time for the turns of connections that could go on, at least one of which gets its turn, before the kernel is asked
-/// for other connections. So many busy clients delay a quick client no longer than a few do.
+/// for other connections. With this limit, many busy clients delay a quick client no longer than a few do.
 const AGAIN_US: u64 = 2_000;
 
 /// Connections that can go on without an event, but give the other connections a turn first.
@@ -42,7 +42,8 @@ impl Turns {
         self.queue.push_back(key);
     }
 
-    /// Begins a round, after the kernel was asked: connections that wait now have their turn before it is asked again.
+    /// Begins a round, after the kernel was asked: connections that wait now have their turn before the kernel is asked
+    /// again.
     pub(crate) fn begin_round(&mut self, now_us: u64) {
         (self.seen_us, self.since_us, self.left) = (now_us, None, self.queue.len());
     }

@@ -6,9 +6,9 @@
 //! same names. Links are not followed if folders have rules, so no path leads around a folder.
 //!
 //! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
-//! one by one, and changed ones are read again. If a path leads
-//! to nothing, that is not remembered, and no file answers that request, even if a file has come there since: it might
-//! be served without the rules that came with it. The same holds if a link stands in the place of a folder.
+//! one by one, and changed files are read again. If a path leads to nothing, that result is not remembered, and no file
+//! answers the present request, even if a file has come there since: the file might be served without the rules that
+//! came with it. A link in the place of a folder is treated in this way, too.
 //!
 //! A file that is opened to be sent may have come after that look, together with the rules that protect it. Therefore,
 //! whenever a file is opened for an answer, the folders are looked at once more after the answer is made
@@ -98,7 +98,7 @@ impl Known {
 #[derive(Clone, Copy)]
 struct Due {
     now_ms: u64,
-    /// Whether all levels are due, and not only those that were looked at too long ago.
+    /// Whether all levels are due, and not only the levels that were looked at too long ago.
     is_all: bool,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Place {
     pub(crate) changes: Option<Arc<Changes>>,
     /// The site's terms with the pages of folders, if there are any.
     pub(crate) terms: Option<Arc<Terms>>,
-    /// The number of those pages that are the site's.
+    /// The number of pages in `terms` that are the site's.
     pages_of_site: usize,
     /// The answers in place of files, the innermost first, each with the length of its folder's path.
     answers: Vec<(usize, Routes<FolderAnswer>)>,

@@ -56,7 +56,7 @@ pub trait FolderReader: Send + Sync + 'static {
 /// The rules of a folder.
 #[derive(Clone, Default)]
 pub struct FolderRules {
-    /// The clients that are let in, unless the folder lets in all clients that the rules around it let in.
+    /// The clients that are let in; `None`: all clients that the rules around the folder let in.
     pub admission: Option<Box<Admission>>,
     /// The guard that clients have to pass, besides the guards around the folder.
     pub guard: Option<Arc<Guard>>,
@@ -70,8 +70,8 @@ pub struct FolderRules {
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// The rules that say which of its files are run, and by what.
     pub runs: RunRules,
-    /// Names of files that answer for the folder and for those inside it, if the folder sets any; the first one that
-    /// exists answers.
+    /// Names of files that answer for the folder and for the folders inside it, if the folder sets such names; the
+    /// first file that exists answers.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so do these rules.
     pub others: Vec<PathBuf>,

@@ -89,8 +89,8 @@ impl GuardFiles {
         Ok(GuardFiles { scheme, group_file, stamps, looked_ms: now_ms, secrets, groups })
     }
 
-    /// Reads the files again if they have changed, and says whether they have. If they have mistakes, the former
-    /// secrets and groups stay.
+    /// Reads the files again if they have changed. Returns whether there are new secrets and groups: if a file has
+    /// mistakes, the former ones stay.
     pub(super) fn refresh(&mut self, now_ms: u64) -> bool {
         if now_ms.saturating_sub(self.looked_ms) < LOOK_EVERY_MS {
             return false;

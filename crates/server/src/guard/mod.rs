@@ -485,8 +485,8 @@ impl Credentials {
     pub(crate) fn verify(&self) -> Verdict {
         let compared = self.compare();
         if self.guard.asks && compared.is_ok() {
-            // A right password is not all. It is remembered now, and the programs are asked when the request is judged
-            // again.
+            // A right password is not enough to be let in. It is remembered now, and the programs are asked when the
+            // request is judged again.
             return Verdict { guard: NO_GUARD, ..self.verdict(Err(Refused::Unknown)) };
         }
         self.verdict(compared)

@@ -26,8 +26,8 @@ pub struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// Time at which the next request of each address would be even, in µs of the clock: a bucket in one number (GCRA). An
-/// address in neither map has a full bucket.
+/// Time at which the next request of each address would come if all came evenly, in µs of the clock: a bucket in one
+/// number (GCRA). An address in neither map has a full bucket.
 #[derive(Debug, Default)]
 struct Buckets {
     young: HashMap<Place, u64>,
@@ -50,8 +50,8 @@ impl Limiter {
         self.limit
     }
 
-    /// Takes a request of a client with this address; if there is no token for it, returns for how many seconds the
-    /// client has to wait. Clients of unix sockets, which have no address, never have to wait.
+    /// Takes a token for a request from this address; if there is none, returns the seconds that the client has to
+    /// wait. Clients of unix sockets, which have no address, never have to wait.
     pub(crate) fn wait_s(&self, client: Option<IpAddr>) -> Option<u64> {
         let place = Place::of(client?);
         let wait_us = lock(&self.buckets).take(place, self.limit, clock::monotonic_us())?;
@@ -60,7 +60,7 @@ impl Limiter {
 }
 
 impl Buckets {
-    /// Takes a token out of a bucket, or returns in how many µs there is one again.
+    /// Takes a token out of a bucket. If the bucket has none, returns the number of µs until it has one again.
     fn take(&mut self, place: Place, limit: RateLimit, now_us: u64) -> Option<u64> {
         let known = self.young.get(&place).or_else(|| self.old.get(&place)).copied();
         let even_us = known.unwrap_or(0).max(now_us);

@@ -5,7 +5,7 @@
 //! | `plan` | all that a server serves: host, site, route, action |
 //! | `terms`, `limits` | limits and timeouts of a site |
 //! | `door`, `asking` | conditions for using a route, and programs that identify clients |
-//! | `limiter` | the count of the requests of each client; `course/routing` refuses |
+//! | `limiter` | the count of the requests of each client; `course/routing` refuses requests beyond the limit |
 //! | `other_names` | paths that are answered by the file of another path |
 
 pub(crate) mod asking;

@@ -1,9 +1,9 @@
 //! Paths that are answered by the file of another path: a folder by its index, a missing file by a fallback, a path
 //! behind the name of a script by the script.
 //!
-//! The rules of both paths count for such a request. The rules of its own path have been met before; here it meets the
-//! rules of the other path. If no rule distinguishes a route's other paths from the request's own path, the route need
-//! not be asked ([`crate::Route::names_others`]).
+//! The rules of both paths count for such a request. The request has met the rules of its own path before; here it
+//! meets the rules of the other path. If no rule distinguishes a route's other paths from the request's own path, the
+//! route need not be asked ([`crate::Route::names_others`]).
 
 use adyton_route::{names_above, script_names};
 

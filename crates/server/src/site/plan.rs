@@ -274,7 +274,7 @@ impl RouteFacts for Route {
     }
 }
 
-/// Whether a path of this pattern may have the name of a script in front that is not in the pattern's prefix: then the
+/// Whether a path of this pattern may begin with the name of a script that is no part of the pattern's prefix: then the
 /// script may belong to any route.
 fn reaches_others(pattern: &PathPattern) -> bool {
     let is_script = |path: &[u8]| SCRIPT_ENDS.iter().any(|end| path.ends_with(end));

@@ -66,7 +66,7 @@ impl Endpoint {
     }
 }
 
-/// The endpoint of the last head, which is found again for that head.
+/// The endpoint of the last head, remembered because it may be asked for again.
 #[derive(Default)]
 pub(crate) struct LastEndpoint(Option<(u64, Endpoint)>);
 

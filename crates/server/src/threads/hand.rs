@@ -233,7 +233,8 @@ fn park(
     if let Some(task) = &mut *lock(&post.own.task) {
         let waited_ms = clock::monotonic_ms() - since_ms;
         task.unpark(waited_ms);
-        // The beginning of the task was moved by as much, and this time must not lag behind it.
+        // The beginning of the task was moved by this wait. The time of the last item is moved, too, so that it does
+        // not fall before that beginning.
         post.own.item_ms.fetch_add(waited_ms, Ordering::Relaxed);
     }
     waited

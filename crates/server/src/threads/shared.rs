@@ -130,7 +130,7 @@ impl Shared {
         let loops = wakes.len();
         tally.set_single(loops == 1);
         let host = host.filter(|_| plan.has_app());
-        // Beside the driver of each loop one more thread is kept fresh, to take over when a driver is late.
+        // Besides the drivers of the loops one more thread is kept in reserve, to take over when a driver is late.
         let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
         let crew = Crew::new(Size {
             loops,

@@ -155,7 +155,8 @@ impl Root {
         Ok(Root { folder, path, walks: true })
     }
 
-    /// Compares the held folder with the folder at its path by one stat(2), and opens the latter if it is another one.
+    /// Compares the held folder with the folder at its path by one stat(2), and opens the folder at the path if the two
+    /// differ.
     ///
     /// If nothing is at the path, the held folder stays open: a deployment may swap folders by two renames.
     pub fn follow(&mut self) -> HeldRoot {
@@ -266,7 +267,7 @@ impl Root {
         Ok((meta.kind, meta.is_executable))
     }
 
-    /// Whether another root holds the same folder, or neither root holds a folder.
+    /// Whether both roots hold the same folder, or neither root holds a folder.
     pub fn holds_same(&self, other: &Root) -> bool {
         let held = |root: &Root| root.folder.as_ref().map(|folder| (folder.device, folder.inode));
         held(self) == held(other)
@@ -479,9 +480,9 @@ pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
     Ok(Meta::of(&rustix::fs::fstat(fd)?))
 }
 
-/// The length of an open file if sendfile(2) can be trusted to send all of it: a readable regular file whose reported
-/// length is true. For files that the kernel generates at each read, it reports the length 0 or that of a page; a file
-/// of length 0 is therefore read instead of sent.
+/// The length of an open file, or `None` if sendfile(2) might not send all of it. The file must be regular and
+/// readable, and its reported length must be true. For a file that the kernel generates at each read, the kernel
+/// reports the length 0 or the length of a page; a file of length 0 is therefore read instead of sent.
 pub fn sendable_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
     let meta = stat(fd).ok().filter(|meta| meta.kind == Kind::File && meta.bytes > 0)?;
     let mode = rustix::fs::fcntl_getfl(fd).ok()? & OFlags::RWMODE;
@@ -496,7 +497,7 @@ fn is_made_up(of_type: impl TryInto<i64>) -> bool {
 
 /// Lists the names in an open folder with the metadata of each, without `.` and `..`, at most `names_max` of them.
 ///
-/// The order is that of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
+/// The names come in the order of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
 ///
 /// # Errors
 ///

@@ -32,7 +32,8 @@ impl Standard {
     }
 }
 
-/// Writes a text to standard output. It is no error if the reader is gone, such as `| head`, which has seen enough.
+/// Writes a text to standard output. It is no error if the reader is gone: `head`, for example, ends before it has read
+/// everything.
 ///
 /// # Errors
 ///
@@ -165,7 +166,7 @@ mod tests {
     use super::{above, is_same, replace};
 
     /// A descriptor above 2 keeps its number. (The numbers up to 2 belong to the process that runs this test; tests
-    /// outside this crate move those.)
+    /// outside this crate move these descriptors.)
     #[test]
     fn descriptors_above_stay() {
         let file = File::open("/dev/null").unwrap();

@@ -6,9 +6,9 @@
 //! long-lived child would keep the address in use, and clients would wait for the end of connections that it holds
 //! open. The thread that called the application checks [`is_child`] when the call returns.
 //!
-//! There is no list of connections, because keeping it would cost each connection time: the handler finds a connection
-//! by its own address, which is that of a listener. Other descriptors of the server are marked when they are opened
-//! ([`own`]).
+//! There is no list of connections, because keeping it would cost each connection time: the handler recognises a
+//! connection by its local address, which is the address of a listener. Other descriptors of the server are marked when
+//! they are opened ([`own`]).
 //!
 //! The handler does only what is async-signal-safe: threads that are gone may have held any lock.
 
@@ -43,7 +43,7 @@ pub fn is_child() -> bool {
 }
 
 /// Number of forks that led to this process, counted since the first call. A thread that was started when the number
-/// was another one does not exist in this process.
+/// was different does not exist in this process.
 #[inline]
 pub fn generation() -> u64 {
     register();

@@ -53,7 +53,7 @@ pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(file)?)
 }
 
-/// Runs a function at exit(3), after all handlers that were registered later than it.
+/// Runs a function at exit(3), after all handlers that are registered after this call.
 pub fn at_exit(run: fn()) {
     static RUN: OnceLock<fn()> = OnceLock::new();
     extern "C" fn at_exit() {
@@ -97,7 +97,7 @@ pub fn secret() -> io::Result<[u8; 32]> {
 }
 
 /// How long a write waits for the reader of standard error. If the reader has not read by then, later writes do not
-/// wait at all, until one of them finds that it reads again.
+/// wait at all, until a write finds that the reader reads again.
 const STDERR_PATIENCE_MS: u64 = 100;
 
 /// Whether the reader of standard error has read nothing for [`STDERR_PATIENCE_MS`].

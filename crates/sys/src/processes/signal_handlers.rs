@@ -12,10 +12,9 @@
 //! ignoring them would not do, because programs that the application starts would inherit that, whereas exec(2) resets
 //! handlers.
 //!
-//! The handlers are installed after the application was loaded, so that they replace handlers that it has set. Handlers
-//! that Python code sets later, which it can only on the main thread, do not reach the kernel:
-//! `adyton._process.signals` sees to that. A worker leaves SIGUSR1 to the application, if the application has a handler
-//! for it.
+//! The handlers are installed after the application was loaded, so that they replace handlers that it has set. Python
+//! code can set handlers later, but only on the main thread; `adyton._process.signals` keeps these handlers from
+//! reaching the kernel. A worker leaves SIGUSR1 to the application, if the application has a handler for it.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};

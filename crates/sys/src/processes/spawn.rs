@@ -1,4 +1,4 @@
-//! Starts programs from a small process: each program has its own group and folder, and a descriptor tells its end.
+//! Starts programs from a small process: each program has its own group and folder, and a descriptor reports its end.
 //!
 //! [`Start::run`] does what `posix_spawn(3)` does, and also sets limits. The child shares the memory of its parent
 //! until it executes the program (`CLONE_VM`, clone(2)). Therefore nothing is copied, and if the program cannot be
@@ -19,8 +19,8 @@ use crate::processes::child::{Exit, Kick};
 /// The stack of a child until it executes its program: enough for a few system calls.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Number of descriptors that a program may open. Old programs try each number up to this limit when they start
-/// others, and select(2) cannot handle larger numbers. The server has raised its own limit above this one.
+/// Number of descriptors that a program may open. Old programs try each number up to this limit when they start other
+/// programs, and select(2) cannot handle larger numbers. The server has raised its own limit above this one.
 const DESCRIPTORS_MAX: u64 = 1024;
 
 /// A program to start.
@@ -42,8 +42,8 @@ pub struct Start<'s> {
     /// The most processes and threads of its user: from this number on, the program starts no more (`RLIMIT_NPROC`,
     /// setrlimit(2)); 0 is no limit.
     pub user_processes_max: u64,
-    /// The cell that holds the number of the program until its group was ended. If this process dies first, another
-    /// process ends the group by this number.
+    /// The cell that holds the number of the program until its group has been ended. If this process dies first,
+    /// another process ends the group by this number.
     pub listed: &'s AtomicU64,
 }
 
@@ -112,7 +112,7 @@ impl Start<'_> {
             return Err(io::Error::last_os_error());
         }
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
-        // SAFETY: the child wrote it before it ended, and this thread waited for that.
+        // SAFETY: the child wrote `failed` before it ended, and this thread waited for the child.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
             // The child has ended; after the wait below, its number may belong to another process.
@@ -377,7 +377,7 @@ mod tests {
         Ok(())
     }
 
-    /// All processes of a group end with the group, even those that the program itself did not start.
+    /// All processes of a group end with the group, even processes that the program itself did not start.
     #[test]
     fn a_group_ends() -> io::Result<()> {
         let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;

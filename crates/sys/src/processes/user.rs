@@ -28,8 +28,8 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// The second half of a sentence: the user or group does not exist, or the user is a number without an entry and no
-    /// group is given.
+    /// The error is the second half of a sentence: the user or group does not exist, or the user is a number without an
+    /// entry and no group is given.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let found = find_user(user)?;
         let (name, user_number, own_group) = match (found, user.parse()) {
@@ -291,7 +291,7 @@ fn find_group(group: &str) -> Result<libc::gid_t, String> {
 mod tests {
     use super::Identity;
 
-    /// Names and numbers are found, and an absent one is an error.
+    /// Names and numbers are found, and an absent name or number is an error.
     #[test]
     fn lookups() {
         let root = Identity::find("root", None);

@@ -194,7 +194,8 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     })
 }
 
-/// Whether nobody can send to this socket any more. A message without bytes would look like the end to the receiver.
+/// Whether nobody can send to this socket any more. A received length of 0 does not tell this, because a message may be
+/// empty.
 fn is_ended(socket: impl AsFd) -> io::Result<bool> {
     let mut asked = [PollFd::new(&socket, PollFlags::RDHUP)];
     poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;

@@ -45,9 +45,9 @@ pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -
     listen(address, backlog, shared, true)
 }
 
-/// The address that a new socket of [`listen_tcp`] (if `beside_ipv4`, of [`listen_tcp_beside_ipv4`]) would have,
-/// provided that no other socket listens there. To find out, binds a socket for a moment without listening, so that no
-/// client can connect to it and be cut off when it is closed.
+/// The address at which [`listen_tcp`] would listen, or [`listen_tcp_beside_ipv4`] if `beside_ipv4`; an error if
+/// another socket listens there. The function binds a socket for a moment without listening, so that no client can
+/// connect to it and be cut off when it is closed.
 ///
 /// # Errors
 ///
@@ -87,12 +87,12 @@ fn bind(address: SocketAddr, shared: bool, is_ipv6_only: bool) -> io::Result<Own
 pub struct Access {
     /// The rights, as chmod(2) takes them.
     pub mode: u32,
-    /// The group of the socket; without one, the process's group.
+    /// The group of the socket; `None` means the process's group.
     pub group: Option<u32>,
 }
 
-/// Listens on a unix socket at `path`. Replaces a socket that a dead server left there, but not one at which a server
-/// still listens. Without `access`, the umask determines which users may connect.
+/// Listens on a unix socket at `path`. Replaces a socket that a dead server left there, but not a socket at which a
+/// server still listens. Without `access`, the umask determines which users may connect.
 ///
 /// # Errors
 ///
@@ -256,7 +256,8 @@ pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Waits until one of several descriptors can be read, for at most `timeout_ms`; returns for each whether it can.
+/// Waits until one of several descriptors can be read, for at most `timeout_ms`; returns for each whether it can be
+/// read.
 ///
 /// # Errors
 ///
@@ -266,7 +267,7 @@ pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<
 }
 
 /// Waits until one of `to_read` can be read or one of `to_write` can be written to, for at most `timeout_ms`. Returns
-/// for each descriptor whether it is ready, first for those of `to_read`.
+/// for each descriptor whether it is ready; the descriptors of `to_read` come first.
 ///
 /// # Errors
 ///
@@ -455,8 +456,8 @@ pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> I
     answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
 }
 
-/// Number of bytes, at most one, that the next receive would bring, without taking them; 0 at the peer's end, `None` if
-/// nothing has come yet.
+/// Looks at the next byte without taking it: returns 1 if a byte has come, 0 at the peer's end, and `None` if nothing
+/// has come yet.
 ///
 /// # Errors
 ///
@@ -551,7 +552,7 @@ pub enum Until {
     Either,
 }
 
-/// Blocks this thread until the socket is ready; `false` if `timeout_ms` passed first.
+/// Blocks this thread until the socket is ready; `false` if it is not ready within `timeout_ms`.
 ///
 /// # Errors
 ///
@@ -569,7 +570,7 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     }
 }
 
-/// Bytes that have arrived and were not received yet, of all messages; 0 if the kernel does not say.
+/// Bytes of all messages that have arrived and were not received yet; 0 if the kernel does not say.
 pub fn unread_bytes(socket: impl AsFd) -> u64 {
     rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }
@@ -603,7 +604,7 @@ mod tests {
         assert!(taken < 500_000, "{taken}");
     }
 
-    /// An address is free if no server listens there, whether that server shares its address or not.
+    /// An address is not free if a server listens there, whether that server shares its address or not.
     #[test]
     fn a_free_address() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -35,7 +35,7 @@ impl Reply<'_> {
     /// Begins to compress the body, if its head, which was written from `mark` on, allows that; then the head says so.
     pub(super) fn begin_coding(&mut self, mark: usize) {
         let Some(wanted) = self.answer.compress.take() else { return };
-        // An answer of the loop itself is short, and nobody would end its coding.
+        // An answer of the loop itself is too short to be compressed, and nobody would end its coding.
         if !self.is_theirs {
             return;
         }

@@ -6,7 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `coded` | the body of an answer that is compressed on its way |
-//! | `kept` | answers that are kept for other requests, and those that are given from the cache |
+//! | `kept` | answers that are kept for other requests, and answers that are given from the cache |
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -32,7 +32,8 @@ impl Decoder {
         }
     }
 
-    /// Does one step: returns how much of `input` it used, and where in it the data is.
+    /// Does one step: returns the number of bytes of `input` that the step has used, and the range of `input` with the
+    /// data.
     pub(super) fn step(&mut self, input: &[u8]) -> Result<(usize, std::ops::Range<usize>), Refusal> {
         match self {
             Self::Length(left) => {

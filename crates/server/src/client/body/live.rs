@@ -35,7 +35,7 @@ impl Drop for Reading {
     }
 }
 
-/// How much one read of a live body takes from the socket.
+/// Maximum number of bytes that one read of a live body takes from the socket.
 const LIVE_BYTES_PER_READ: usize = 64 << 10;
 
 /// A body that the application reads from the connection itself.
@@ -44,7 +44,7 @@ pub struct Live {
     /// The place of this body, until it is read or has failed.
     reading: Option<Reading>,
     decoder: Decoder,
-    /// Received bytes; those from `at` on are not decoded yet.
+    /// Received bytes; the bytes from `at` on are not decoded yet.
     raw: Vec<u8>,
     at: usize,
     /// Whether the client waits for `100 Continue`, and nothing has been answered yet.

@@ -121,14 +121,14 @@ impl Pieces {
         first.into_iter().chain(parts.map(move |(n, part)| &part.bytes()[if n == 0 { in_part } else { 0 }..]))
     }
 
-    /// All that is left in one piece.
+    /// Copies all bytes that are left into one vector.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut all = Vec::with_capacity(self.bytes);
         self.iter().for_each(|piece| all.extend_from_slice(piece));
         all
     }
 
-    /// Adds a copy of bytes to memory of their own.
+    /// Adds a copy of bytes in memory of their own, which is no block.
     pub(crate) fn extend(&mut self, data: &[u8]) {
         match self.parts.back_mut() {
             None => self.first.extend_from_slice(data),
@@ -138,7 +138,7 @@ impl Pieces {
         self.bytes += data.len();
     }
 
-    /// Adds a copy of bytes to blocks; the bytes that found no room are returned.
+    /// Adds a copy of bytes in blocks; returns the bytes that found no room.
     pub(crate) fn extend_blocks<'d>(&mut self, mut data: &'d [u8], share: &mut BodyShare) -> &'d [u8] {
         while !data.is_empty() {
             let Some((block, filled)) = self.open_block(share) else { break };

@@ -217,8 +217,8 @@ impl Upload {
             stored.fill_reserved(&through, bytes).map_err(complain)?;
         }
         *channel = Some(through);
-        // How many bytes a channel takes depends on how the kernel holds them: there are no more bytes only if it takes
-        // none.
+        // A channel may take fewer bytes than are there: this depends on how the kernel holds them. So more bytes may
+        // be there until a channel takes none.
         Ok(self.advance(received, received.unwrap_or(0), left))
     }
 

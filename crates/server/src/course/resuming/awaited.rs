@@ -74,7 +74,7 @@ fn begin_output(mut turn: Turn<'_>, mut exchange: Box<Exchange>, head: Vec<u8>) 
     Step::On(turn.connection, Next::Continue)
 }
 
-/// Gives a request that waits with the loop an error page.
+/// Answers with an error page, like [`answer_waiting`].
 pub(crate) fn fail_waiting(
     driven: &mut Loop,
     key: usize,

@@ -2,7 +2,7 @@
 //!
 //! | file | a connection goes on because |
 //! | --- | --- |
-//! | `turning` | something has come for it, or its deadline has: a client that sends its head or reads too slowly is given up here; one whose body is too slow, in `course/bodies` |
+//! | `turning` | something has come for it, or its time is over: a client that sends its head too slowly, or reads too slowly, is given up here; a client that sends its body too slowly, in `course/bodies` |
 //! | `returning` | the application has given its exchange back |
 //! | `redeeming` | the event for which its request waits has come, or has not come in time |
 //! | `checked` | the credentials of its request are verified |

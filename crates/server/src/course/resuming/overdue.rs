@@ -128,7 +128,7 @@ fn lose(driven: &Loop, post: &Post<Http>, task: &Task) {
     note(post, task, |task| task.lost = true);
     let stacks = || driven.shared.host.as_ref().and_then(|host| host.held_stacks());
     log_stuck(task, driven.now_ms.saturating_sub(task.since_ms), stacks);
-    // The supervisor, which reads the count and replaces the worker, finds the stacks in the log.
+    // The count is raised after the stacks are in the log: the supervisor replaces the worker when it reads the count.
     driven.shared.tally.count(Cell::Stuck);
 }
 

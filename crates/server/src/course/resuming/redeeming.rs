@@ -92,7 +92,7 @@ pub(crate) fn overdue_waiting(driven: &mut Loop, key: usize, desk: &mut Desk) ->
             driven.connections.away -= 1;
             driven.shared.tally.count(Cell::TimedOut);
             let refusal = awaits.refusal();
-            // The holder of the ticket can know of the timeout before the client does.
+            // From here on the holder of the ticket can see that the time is over, even before the client is told.
             drop(awaits);
             return resume(driven, key, desk, |mut turn| {
                 turn.connection.outbox = exchange.answer.outbox.take();

@@ -22,7 +22,7 @@ use crate::event_loop::{Awaited, Loop};
 use crate::threads::desk::Desk;
 use crate::threads::shared::Shared;
 
-/// Takes the place of a connection's request, if it still waits for one, and starts its script.
+/// Starts the script of a connection's request, if the request still waits for the place that it has now.
 pub(crate) fn take_place(driven: &mut Loop, key: usize, desk: &mut Desk) -> Option<Errand> {
     let waiting = driven.tickets.waiting.get_mut(&key)?;
     let Awaited::Place(seat, _) = &waiting.awaits else { return None };

@@ -70,7 +70,7 @@ impl<'r> Replies<'r> {
     }
 }
 
-/// The moment of a look at folders: its time, and the number of the loop's looks ([`Loop::looks`](crate::event_loop::Loop::looks)).
+/// The moment of a look at folders: its time, and the value of [`Loop::looks`](crate::event_loop::Loop::looks).
 #[derive(Clone, Copy)]
 pub(crate) struct Moment {
     pub(crate) now_ms: u64,

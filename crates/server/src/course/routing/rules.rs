@@ -121,7 +121,7 @@ fn pass(answer: &mut Answer, door: &Door<'_>, asking: Asking<'_>, replies: Repli
     }
     let (Asking { request, client, verdict }, Replies { common, .. }) = (asking, replies);
     if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
-        // Logs have the id already that the request had while it waited, so the request keeps that id.
+        // The request keeps the id that it had while it waited, because logs have that id already.
         write_name(answer, common, &arrived.id);
         answer.id.clone_from(&arrived.id);
     }
