@@ -105,8 +105,8 @@ impl Trust {
         Trust { proxies, fields: Vec::new(), watched: 0 }
     }
 
-    /// Believes a field of this name, in any case of letters, if a request has none of its synonyms that were
-    /// added before.
+    /// Believes a field of this name, in any case of letters, in requests without those of its synonyms that were added
+    /// before it.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Trust {
             Form::Forwarded => self.hear_forwarded(lines, won, told),
             _ => hear_one(lines, form, told),
         };
-        // A field that lost one of its topics would contradict the winner.
+        // If another field was believed for one of the topics, this field would contradict that one.
         if won != form.topics() || kept == Kept::None {
             return;
         }

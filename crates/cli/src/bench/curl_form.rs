@@ -58,8 +58,8 @@ fn split(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| "write NAME=TEXT or NAME=@FILE".to_owned())
 }
 
-/// Splits off a word, and returns it with the rest. It ends at a semicolon, or stands in quotes, in which a backslash
-/// escapes quotes and backslashes.
+/// Splits off a word, and returns it with the rest. The word ends at a semicolon, or stands in quotes; inside quotes, a
+/// backslash escapes quotes and backslashes.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (word, rest) = text.split_at(text.find(';').unwrap_or(text.len()));

@@ -411,7 +411,8 @@ pub static ROWS: &[Row<Bench>] = &[
     },
 ];
 
-/// Gates of the machine: disturbances of a run that come neither from the server nor from this program.
+/// Checks of the machine that a user may accept as failed: they notice disturbances that come neither from the server
+/// nor from this program.
 const ACCEPTED: &[&str] = &["foreign-load", "steal"];
 
 /// Whether the text is a token (RFC 9110 section 5.6.2).

@@ -141,9 +141,9 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Whether this process serves a site, or passes its requests on to the process that does. A process does so for
-    /// all sites at the addresses of the server. Only a process of a group with addresses of its own does so for the
-    /// sites at those addresses instead.
+    /// Whether this process serves a site, or passes its requests on to the process that does. A process that accepts
+    /// connections at the server's addresses has all sites at those addresses. A process of a group with addresses of
+    /// its own has the sites at the group's addresses instead.
     pub fn has(&self, site: &Site) -> bool {
         match self.part {
             Part::Whole => true,

@@ -668,7 +668,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that each name belongs to one site at each address, and that only the first site at an address has none.
+    /// Checks that each name belongs to one site at each address, and that only the first site at an address has no
+    /// name.
     fn check_hosts(&mut self, sites: &[SiteTable]) {
         let mut lines: HashMap<(&[Bind], &HostPattern), usize> = HashMap::new();
         let mut seen: HashSet<&[Bind]> = HashSet::new();
