@@ -44,7 +44,7 @@ def asks(server: Server) -> None:
 
 
 def line_of(lines: list[str], part: str) -> str:
-    """Return the line with this part: that of a late answer may stand behind that of the next request."""
+    """Return the line with this part: lines of late answers may stand behind the line of the next request."""
     (line,) = [line for line in lines if part in line]
     return line
 

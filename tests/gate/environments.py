@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COPIES_MAX = 1
-"""Copies for each version of Python: the largest has 600 MB."""
+"""Number of copies that are kept for each version of Python: the largest has 600 MB."""
 PLACE = "place"
 """The file of a copy that says where its environment was made."""
 

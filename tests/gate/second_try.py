@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TESTS_FAILED = 1
 """pytest's exit code when tests failed; any other code means that pytest could not run all tests."""
 TESTS_MAX = 10
-"""Failed tests of all jobs together: more do not fail by chance, and have no second try."""
+"""Limit of failed tests in all jobs together: more do not fail by chance, and get no second try."""
 
 
 def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]:

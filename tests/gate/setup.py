@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 
 FREE_THREADED = "3.13t"
-"""tests/free_threaded/build makes it, in some two minutes, once for all clones of a user."""
+"""A Python that tests/free_threaded/build makes, in some two minutes, once for all clones of a user."""
 
 DEBIAN_PACKAGES = (
     "apache2",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.client import Connection
 
 PATIENCE_S = 9.0
-"""Time after which a test is stuck: timeouts of tests are below a second, default ones 10 s and more."""
+"""Time after which a test counts as stuck: its timeouts are below a second, default ones 10 s and more."""
 BETWEEN_BYTES_S = 0.05
 STANDSTILL_S = 3.0
 """A timeout of the server that a client of the tests keeps to, even if it does not run for two seconds."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PLAIN = [("Content-Type", "text/plain")]
 LARGE = bytes(range(256)) * 8192
-"""2 MiB: more than a socket takes at once, so that it is sent from where it is."""
+"""2 MiB: more than a socket takes at once, so that the object itself is sent, and no copy."""
 kept: list[Any] = []
 """Objects of earlier requests."""
 

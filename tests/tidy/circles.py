@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tidy.sources import Source
 
-# Two files may know each other: that of a type and that of the code that makes it, for example.
+# Two files may import each other: the file of a type and the file of code that makes it, for example.
 CIRCLE_FILES_MAX = 2
 
 Graph = dict[str, set[str]]

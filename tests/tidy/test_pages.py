@@ -27,7 +27,7 @@ def reference_rows(page: str) -> dict[str, str]:
 
 
 def help_rows(text: str) -> list[str]:
-    """Return the long flag of every row of a help: those that begin an entry."""
+    """Return the long flag of every row of a help; other flags do not begin an entry."""
     return re.findall(r"^ +(?:-\w, )?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)
 
 
