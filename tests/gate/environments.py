@@ -28,7 +28,7 @@ PLACE = "place"
 
 
 def packages(version: str, profile: str, *requirements: str) -> None:
-    """Make the environment of a version, with what these files of requirements name."""
+    """Make the environment of a version, with the packages that these files of requirements name."""
     inside = python(version, profile)
     environment, made_of = inside.parents[1], interpreter(version)
     limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []

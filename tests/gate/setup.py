@@ -53,7 +53,7 @@ DEBIAN_PACKAGES = (
     "wrk",
 )
 UNOPTIMISED = ("--config", "profile.ci.package.adyton-python.opt-level=0")
-"""Cargo's options for a Python module whose instructions are not counted: a quarter of the time."""
+"""Cargo's options to build a Python module whose instructions are not counted, in a quarter of the time."""
 
 
 def debian_packages() -> None:

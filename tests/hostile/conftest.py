@@ -24,7 +24,7 @@ LARGE_BYTES = 20 << 20
 PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
 """Timeouts so long that a client of the tests does not count as slow if it stands still for seconds.
 
-The time of lingering does not matter: bytes that come in it are thrown away, like those that come later.
+The linger timeout does not matter: bytes that come before its end are thrown away, and later ones, too.
 """
 
 

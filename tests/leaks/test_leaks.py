@@ -23,7 +23,7 @@ WARM_UPS = 8
 """Warm-ups, each over a connection of its own: there may be several event loops, and all are to be warm."""
 
 ROUNDS_MAX = 3
-"""Maximum of rounds: the heap of a thread that had little to do fills up once; a leak grows in each."""
+"""Maximum of rounds: the heap of a thread that had little to do grows in one, and a leak in each of them."""
 
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50

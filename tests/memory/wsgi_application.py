@@ -30,7 +30,7 @@ def answer_list(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with bytes to which nothing else refers, so that they are freed when they are sent."""
+    """Answer with bytes to which nothing else refers, so that they are freed once they have been sent."""
     del environ
     start_response("200 OK", PLAIN)
     return [LARGE + b"."]

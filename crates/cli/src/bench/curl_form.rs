@@ -13,7 +13,7 @@ const FILENAME: &str = "filename=";
 ///
 /// # Errors
 ///
-/// Half a sentence.
+/// Half a sentence that says what is wrong.
 pub(super) fn part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
     let (mut part, mut rest) = if let Some(path) = value.strip_prefix('@') {
@@ -48,7 +48,7 @@ pub(super) fn part(text: &str) -> Result<FormPart, String> {
 ///
 /// # Errors
 ///
-/// Half a sentence.
+/// Half a sentence that says what is wrong.
 pub(super) fn text_part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
     Ok(FormPart::new(name, Data::Text(value.to_owned())))

@@ -41,9 +41,10 @@ pub enum Command {
     Succeed(String, Box<Settings>),
     /// Load a server and measure.
     Bench(Box<Bench>),
-    /// Compare servers: the words behind the command, which the package's own code reads.
+    /// Compare servers: the words behind the command, which Python code of the package reads.
     Compare(Vec<String>),
-    /// Find processes and threads for an application: the words behind the command, for the package's own code.
+    /// Find the best processes and threads for an application: the words behind the command, which Python code of the
+    /// package reads.
     Tune(Vec<String>),
     /// Ask a server that runs, or give it an order.
     Client(Client),

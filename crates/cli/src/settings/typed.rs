@@ -190,7 +190,8 @@ pub(crate) enum Reader {
 /// The part of a file that a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Part {
-    /// The whole file: the process checks it, or has other processes serve it, and looks at the disk for both.
+    /// The whole file: the process checks the file, or has other processes serve it; in both cases it looks at the
+    /// disk.
     #[default]
     Whole,
     /// All that belongs to no group.

@@ -37,7 +37,8 @@ pub(crate) struct Document {
 /// Keys of actions that run in a group.
 const IN_GROUPS: [&str; 4] = ["app", "handler", "scripts", "cgi"];
 
-/// Limit of groups: a process cannot be handed passages to more groups.
+/// Limit of groups: a process cannot be handed more passages, which are the sockets through which it passes connections
+/// to groups.
 const GROUPS_MAX: usize = 64;
 
 /// The settings that a table gives.
