@@ -1,4 +1,4 @@
-"""Where nothing can be written, the server does without files, but refuses those that a user names."""
+"""Where nothing can be written, the server does without its files, but fails if a user has named one."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ FIT = {
 
 @pytest.mark.parametrize("name", FIT)
 def test_what_can_run_is_served(serve: Servers, project: Path, name: str) -> None:
-    """A target that can be called with the arguments of WSGI or of a handler is served as such."""
+    """A target that can be called with the arguments of WSGI or a handler is served with that interface."""
     text, kind = FIT[name]
     answer = "def WSGI(environ, start_response):\n    start_response('200 OK', [])\n    return [b'fit']\n"
     (project / f"{name}.py").write_text(answer + text, encoding="utf-8")

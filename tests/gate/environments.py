@@ -68,7 +68,7 @@ def take(copy: Path, environment: Path) -> bool:
             os.utime(copy)
             made_at = (copy / PLACE).read_bytes()
         for file in (begun / "pyvenv.cfg", *(begun / "bin").iterdir()):
-            # Some packages have a module among the programs, whose compiled form stands in a folder there.
+            # Some packages install a module among the programs; a folder beside it has the compiled form.
             is_text = file.is_file() and not file.is_symlink()
             if is_text and made_at in (text := file.read_bytes()):
                 file.write_bytes(text.replace(made_at, bytes(environment)))

@@ -54,7 +54,7 @@ def second_try(job: Job, result: Result, tests: Sequence[str]) -> Result:
 def failed_tests(failures: Path) -> list[str]:
     """Return the names of the tests in a list that `tests/conftest.py` has written, each once.
 
-    A failed teardown may be that of a server which many tests shared, so the whole folder is named for it.
+    A failed teardown may belong to a server that many tests shared, so the whole folder is named for it.
     """
     if not failures.exists():
         return []

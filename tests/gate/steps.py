@@ -194,7 +194,7 @@ def documentation() -> Job:
 
 
 def lints(profile: str) -> Iterator[Job]:
-    """Return the jobs that check the Python code, and those that check all code against our rules."""
+    """Return the jobs that check the Python code, and the jobs that check all code against our rules."""
     bin_folder = setup.python(FIRST, profile).parent
     folders = ["python", "tests", "examples", "benchmarks", "changes", "docs/conf.py"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
@@ -292,7 +292,7 @@ def fuzzing() -> Job:
 
 
 def long_suites() -> Iterator[Job]:
-    """Return the long jobs: threads and stress with every Python, the others with one that has the lock."""
+    """Return the long jobs: threads and stress with every Python, other jobs with one that has the lock."""
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
     for folder in ("memory", "leaks", "hostile", "processes", "real", "bench", "sites"):
         yield suite(folder, version, "release", marks="long")

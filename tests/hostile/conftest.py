@@ -75,7 +75,7 @@ def server(shared: tuple[Server, int]) -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
-    """Start servers with one short timeout each, so that no other is reached; at the end no client stays."""
+    """Start servers that each have one short timeout and reach no other; at the end no client may stay."""
     started: list[tuple[Server, int]] = []
 
     def start(*flags: str) -> Server:

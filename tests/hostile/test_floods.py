@@ -1,4 +1,4 @@
-"""Connections take turns: one that sends all the time has no more turns than others, and no byte is lost."""
+"""Connections take turns: a connection that always sends has no more turns than others; no byte is lost."""
 
 from __future__ import annotations
 

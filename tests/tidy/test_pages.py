@@ -77,7 +77,7 @@ def test_bench_reference_is_the_program() -> None:
 
 
 def test_sites_reference_is_the_program() -> None:
-    """The page of the file of sites, and its schema, are those that the program prints."""
+    """The page of the file of sites, and its schema, equal the texts that the program prints."""
     page = (ROOT / "docs/reference/sites.md").read_text()
     schema = (ROOT / "docs/reference/sites.schema.json").read_text()
 
@@ -87,7 +87,7 @@ def test_sites_reference_is_the_program() -> None:
 
 
 def test_help_has_every_row() -> None:
-    """Each setting of the reference is in both helps of `serve`, and the other way round."""
+    """Each setting of the reference is in both helps of `serve`, and each setting of these in the reference."""
     rows = set(reference_rows(adyton("reference")))
     found = {
         flag: differences(rows, set(help_rows(adyton("serve", flag))) - {"--help"})

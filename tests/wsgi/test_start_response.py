@@ -177,7 +177,7 @@ def application(environ, start_response):
 
 
 def test_constants(serve: Servers, tmp_path: Path) -> None:
-    """Pairs that are the same objects in every answer, and others between them, arrive as they are."""
+    """Pairs that are the same objects in every answer, and pairs between them that are not, arrive unchanged."""
     target = tmp_path / "constants.py"
     target.write_text(CONSTANTS, encoding="utf-8")
     server = serve(target, "--threads=1")

@@ -1,8 +1,8 @@
 //! The PROXY protocol: a proxy describes its client at the beginning of a connection, in front of all other
 //! bytes.
 //!
-//! Nothing here guesses whether a connection begins with such a header: only settings may say that, or every client
-//! could choose its address. The rules are those of `doc/proxy-protocol.txt` in the sources of `HAProxy`.
+//! Nothing here guesses whether a connection begins with such a header: only settings may say that, because otherwise
+//! every client could choose its address. The rules stand in `doc/proxy-protocol.txt` in the sources of `HAProxy`.
 
 pub use crate::header::{Client, Read};
 use crate::{v1, v2};

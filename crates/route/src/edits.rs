@@ -34,7 +34,7 @@ impl HeadEdits {
         Ok(())
     }
 
-    /// Puts in a field, beside others with its name.
+    /// Puts in a field, beside fields that have the same name already.
     ///
     /// # Errors
     ///

@@ -83,7 +83,7 @@ pub static ROWS: &[Row<Bench>] = &[
     },
     Row {
         name: "no-keepalive",
-        // This row stands behind that of `keep-alive`, and its default `off` changes nothing.
+        // This row stands behind the row of `keep-alive`, and its default `off` changes nothing.
         kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
         default: "off",
         example: "on",

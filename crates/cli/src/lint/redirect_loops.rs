@@ -92,7 +92,7 @@ impl Walk<'_> {
     /// Returns a path of the route `own` that leads back to that route, and the last place to which a client was sent.
     fn back(&self, own: usize, redirect: Redirect<'_>, pattern: &PathPattern) -> Option<(Vec<u8>, String)> {
         let paths = paths_of(pattern);
-        // The first path of a prefix, which is the prefix itself, may be another route's.
+        // The first path of a prefix is the prefix itself, which may belong to another route.
         let known = if self.is_whole { 0 } else { paths.len() - 1 };
         paths.into_iter().skip(known).find_map(|path| {
             let target = self.follow(own, redirect, &path)?;

@@ -1,5 +1,5 @@
-//! Ways around a guard: a route authenticates clients, but only for some requests, and the others reach a route that
-//! authenticates nobody.
+//! Ways around a guard: a route authenticates clients, but only for some requests, and other requests reach a route
+//! that authenticates nobody.
 
 use adyton_route::{PathPattern, When};
 

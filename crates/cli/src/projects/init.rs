@@ -255,7 +255,7 @@ bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for clients on other ma
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
 
-/// Width of comments, the same as that of code.
+/// Width of comments in the file that is made.
 const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";

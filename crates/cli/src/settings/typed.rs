@@ -218,8 +218,8 @@ pub struct Group {
     pub bind: Vec<Bind>,
     /// The place of `bind`.
     pub bind_said_at: SaidAt,
-    /// Everything in the file that the group's processes depend on: they can stay if the fingerprint stays
-    /// the same.
+    /// Everything in the file that the group's processes depend on: the processes can stay if the fingerprint stays the
+    /// same.
     pub fingerprint: String,
     /// The line of the file where the group begins.
     pub line: usize,

@@ -180,7 +180,7 @@ fn naive_target<'t>(method: &[u8], target: &'t [u8]) -> Option<TargetParts<'t>> 
     Some((path, query, authority))
 }
 
-/// Whether the authority has a port; `None` when it is not one.
+/// Whether the authority has a port; `None` if the text is no authority.
 fn naive_authority(authority: &[u8]) -> Option<bool> {
     let text = str::from_utf8(authority).ok()?;
     let (host, port) = match text.rfind(':') {
