@@ -164,7 +164,7 @@ def test_slow_reader_is_not_idle(impatient: Impatient) -> None:
             connection.reader.buffer += connection.socket.recv(1000)
             time.sleep(0.02)
 
-        # The kernel holds a part of the response, so the whole response arrives only if the server still serves it.
+        # The kernel holds only a part: the whole response arrives only if the server has not given it up.
         assert LARGE_BYTES == len(connection.receive().body)
 
 

@@ -87,7 +87,7 @@ def test_sites_reference_is_the_program() -> None:
 
 
 def test_help_has_every_row() -> None:
-    """Each setting of the reference is in both helps of `serve`, and each setting of these in the reference."""
+    """Each setting of the reference is in both helps of `serve`, and each setting there in the reference."""
     rows = set(reference_rows(adyton("reference")))
     found = {
         flag: differences(rows, set(help_rows(adyton("serve", flag))) - {"--help"})

@@ -177,7 +177,7 @@ def application(environ, start_response):
 
 
 def test_constants(serve: Servers, tmp_path: Path) -> None:
-    """Pairs that are the same objects in every answer, and pairs between them that are not, arrive unchanged."""
+    """Pairs that are the same objects in every answer arrive unchanged, and so do new pairs between them."""
     target = tmp_path / "constants.py"
     target.write_text(CONSTANTS, encoding="utf-8")
     server = serve(target, "--threads=1")
