@@ -44,7 +44,7 @@ def asks(server: Server) -> None:
 
 
 def line_of(lines: list[str], part: str) -> str:
-    """Return the line with this part: that of a late answer may stand behind that of the next request."""
+    """Return the line with this part: lines of late answers may stand behind the line of the next request."""
     (line,) = [line for line in lines if part in line]
     return line
 
@@ -76,7 +76,7 @@ def test_combined(logged: Callable[..., list[str]]) -> None:
 def test_json(logged: Callable[..., list[str]]) -> None:
     """Each line is a JSON object with the same names."""
     entries: list[dict[str, Any]] = [json.loads(line) for line in logged("json", asks)]
-    # The line of a late answer may stand behind that of the next request.
+    # The line of a late answer may stand behind the line of the next request.
     paths = ["/path", "/post", "/head"]
     entries.sort(key=lambda entry: paths.index(entry["path"]) if entry["path"] in paths else len(paths))
 
@@ -140,7 +140,7 @@ def test_json_is_always_json(logged: Callable[..., list[str]]) -> None:
 
 
 def test_streams_and_files(logged: Callable[..., list[str]], tmp_path: Path) -> None:
-    """The bytes in a line are those of the body, for streams, files and a 304."""
+    """A line must have the number of bytes in the body, for streams, files and a 304."""
     (tmp_path / "file.bin").write_bytes(b"x" * 200_000)
 
     def ask(server: Server) -> None:
@@ -150,7 +150,7 @@ def test_streams_and_files(logged: Callable[..., list[str]], tmp_path: Path) -> 
         server.fetch("/files/file.bin", fields=[("Range", "bytes=0-9")])
         server.fetch("/files/missing")
 
-    # The line of a stream may stand behind that of the next request; the lines of files are in order.
+    # The line of a stream may stand behind the line of the next request; lines of files are in order.
     stream = "/pour 200 196608"
     lines = logged("%U %s %B", ask, "--static", f"/files={tmp_path}")
     files = [line.removeprefix("/files/") for line in lines if line != stream]

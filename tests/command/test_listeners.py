@@ -48,7 +48,7 @@ def test_ipv6(serve: Servers, application: Path) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--processes", "2"]])
 def test_every_address(serve: Servers, application: Path, flags: list[str]) -> None:
-    """A server at `::` is reached at every address, those of IPv4 as well."""
+    """A server at `::` is reached at every address, IPv4 addresses included."""
     if not Path("/proc/net/if_inet6").exists():
         done = run("serve", str(application), "--bind", "[::]:0")
 
@@ -110,7 +110,7 @@ RIGHTS = [
 def test_unix_rights(
     serve: Servers, application: Path, tmp_path: Path, umask: str, flags: list[str], expected: int
 ) -> None:
-    """A unix socket has the rights of `--socket-mode`, or else those that the umask leaves."""
+    """A unix socket has the rights of `--socket-mode`, or else the rights that the umask leaves."""
     path = tmp_path / "socket"
     serve(application, "--umask", umask, *flags, bind=f"unix:{path}")
 

@@ -1,4 +1,4 @@
-"""Where nothing can be written, the server does without files, but refuses those that a user names."""
+"""Where nothing can be written, the server does without its files, but fails if a user has named one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ exec "$@"
 
 
 def sealed(*flags: str) -> list[str]:
-    """Return the command that serves there as root; for others only the control socket has no place."""
+    """Return the command that serves where root can write nothing; others only lack the control socket."""
     command = adyton("serve", "application.py", "--bind", "127.0.0.1:0", *flags)
     if os.geteuid() != 0:
         return ["env", "XDG_RUNTIME_DIR=/proc", *command]

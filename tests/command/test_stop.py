@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 PROMPT_S = 20.0
-"""Longest stop that waits for nothing; a stop that waits for a client or the application may take 30 s."""
+"""Limit of a stop that waits for nothing; a stop that waits for a client or the application may take 30 s."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -64,12 +64,12 @@ def test_absolute_file(serve: Servers, project: Path) -> None:
 
 
 def test_factory(serve: Servers, project: Path) -> None:
-    """`--factory` calls the target first."""
+    """With `--factory`, the target is called, and the application that it returns is served."""
     assert b"made" == serve("made:create_app", "--factory", cwd=project).fetch().body
 
 
 def test_chdir_and_python_path(serve: Servers, project: Path, tmp_path: Path) -> None:
-    """`--chdir` comes first, `--python-path` goes before all."""
+    """`--python-path` is relative to the folder of `--chdir`, and modules are looked for there first."""
     library = tmp_path / "library"
     library.mkdir()
     (library / "extra.py").write_text("VALUE = b'from the library'\n", encoding="utf-8")
@@ -269,7 +269,7 @@ FIT = {
 
 @pytest.mark.parametrize("name", FIT)
 def test_what_can_run_is_served(serve: Servers, project: Path, name: str) -> None:
-    """A target that can be called with the arguments of WSGI or of a handler is served as such."""
+    """A target that can be called with the arguments of WSGI or a handler is served with that interface."""
     text, kind = FIT[name]
     answer = "def WSGI(environ, start_response):\n    start_response('200 OK', [])\n    return [b'fit']\n"
     (project / f"{name}.py").write_text(answer + text, encoding="utf-8")

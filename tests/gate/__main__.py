@@ -36,7 +36,7 @@ LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
 def main(level: str, titles: Sequence[str]) -> int:
     """Run the steps of a level until one fails; tell how long each took.
 
-    If titles are given, only the steps of `soak` with one of them run, and the steps that prepare them.
+    If titles are given, only steps of `soak` whose titles begin with one of them run, and their preparation.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_at_once)

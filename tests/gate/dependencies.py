@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUILDS = {"target": "ci", "loom": "release"}
-"""Folders of builds in a clone's `.cache`, and the profile in each of which the dependencies are kept."""
+"""Folders of builds in a clone's `.cache`, each with the profile whose dependencies are kept."""
 PARTS = (".fingerprint", "build", "deps")
 """Folders that Cargo needs of a profile: how each crate was built, output of build scripts, libraries."""
 FLAGS = ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET")
 COPIES_MAX = 2
-"""Two branches may have different dependencies."""
+"""Number of copies that are kept: two branches may have different dependencies."""
 KEY = "dependencies"
 """The file in a folder of builds that names the dependencies with which the folder was begun."""
 
 
 def take(first: str) -> str:
-    """Begin each folder of builds that does not exist yet from the kept copy; return what was done."""
+    """Copy each missing folder of builds from the kept copy, if there is one; return what was copied."""
     copy = folder(first)
     done = []
     with kept.shared():
@@ -57,7 +57,7 @@ def take(first: str) -> str:
 def keep(first: str) -> str:
     """Keep the dependencies of this clone, unless they are kept already; return what was done.
 
-    A folder that was begun with other dependencies may still have many of those, and is not kept.
+    A folder that was begun with other dependencies is not kept, because it may still hold many of them.
     """
     copy = folder(first)
     if copy.exists():

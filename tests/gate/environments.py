@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COPIES_MAX = 1
-"""Copies for each version of Python: the largest has 600 MB."""
+"""Number of copies that are kept for each version of Python: the largest has 600 MB."""
 PLACE = "place"
 """The file of a copy that says where its environment was made."""
 
 
 def packages(version: str, profile: str, *requirements: str) -> None:
-    """Make the environment of a version, with what these files of requirements name."""
+    """Make the environment of a version, with the packages that these files of requirements name."""
     inside = python(version, profile)
     environment, made_of = inside.parents[1], interpreter(version)
     limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
@@ -68,7 +68,7 @@ def take(copy: Path, environment: Path) -> bool:
             os.utime(copy)
             made_at = (copy / PLACE).read_bytes()
         for file in (begun / "pyvenv.cfg", *(begun / "bin").iterdir()):
-            # Some packages have a module among the programs, whose compiled form stands in a folder there.
+            # Some packages install a module among the programs; a folder beside it has the compiled form.
             is_text = file.is_file() and not file.is_symlink()
             if is_text and made_at in (text := file.read_bytes()):
                 file.write_bytes(text.replace(made_at, bytes(environment)))

@@ -23,7 +23,7 @@ def shared() -> Iterator[None]:
 
 @contextlib.contextmanager
 def begun(kept: Path, copies_max: int) -> Iterator[Path]:
-    """Yield a folder that becomes the copy `kept` if nothing fails; of that name the last used copies stay.
+    """Yield a folder that becomes the copy `kept` if nothing fails; of older copies, the last used ones stay.
 
     Copies that an interrupted run has left unfinished are removed.
     """

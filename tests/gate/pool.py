@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SIDE_BY_SIDE = (os.cpu_count() or 1) + 2
-"""Two more than there are CPUs, because tests wait a lot."""
+"""Number of jobs at a time: two more than there are CPUs, because tests wait a lot."""
 
 NEVER_RUN = 127
 """The status of a job whose `needs` failed."""
@@ -40,7 +40,7 @@ class Job:
     command: Sequence[str]
     variables: dict[str, str] = field(default_factory=dict)
     hanging_after_s: float = 1500.0
-    """Time that only a job that hangs can reach."""
+    """Time after which a job is taken to hang: no other job runs so long."""
     needs: str = ""
     """The name of a job that stands before it in the same list, and has to pass first."""
     failures: Path | None = None
@@ -68,7 +68,7 @@ class Result:
 
 
 def together(jobs: Sequence[Job], side_by_side: int = SIDE_BY_SIDE) -> list[Result]:
-    """Run jobs, the first ones first; return all results, of those that failed, too."""
+    """Run jobs, beginning with the first; return all results, those of failed jobs among them."""
     begun: dict[str, Future[Result]] = {}
 
     def run_behind(job: Job) -> Result:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TESTS_FAILED = 1
 """pytest's exit code when tests failed; any other code means that pytest could not run all tests."""
 TESTS_MAX = 10
-"""Failed tests of all jobs together: more do not fail by chance, and have no second try."""
+"""Limit of failed tests in all jobs together: more do not fail by chance, and get no second try."""
 
 
 def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]:
@@ -54,7 +54,7 @@ def second_try(job: Job, result: Result, tests: Sequence[str]) -> Result:
 def failed_tests(failures: Path) -> list[str]:
     """Return the names of the tests in a list that `tests/conftest.py` has written, each once.
 
-    A failed teardown may be that of a server which many tests shared, so the whole folder is named for it.
+    A failed teardown may belong to a server that many tests shared, so the whole folder is named for it.
     """
     if not failures.exists():
         return []

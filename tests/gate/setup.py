@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 
 FREE_THREADED = "3.13t"
-"""tests/free_threaded/build makes it, in some two minutes, once for all clones of a user."""
+"""A Python that tests/free_threaded/build makes, in some two minutes, once for all clones of a user."""
 
 DEBIAN_PACKAGES = (
     "apache2",
@@ -53,7 +53,7 @@ DEBIAN_PACKAGES = (
     "wrk",
 )
 UNOPTIMISED = ("--config", "profile.ci.package.adyton-python.opt-level=0")
-"""Cargo's options for a Python module whose instructions are not counted: a quarter of the time."""
+"""Cargo's options to build a Python module whose instructions are not counted, in a quarter of the time."""
 
 
 def debian_packages() -> None:

@@ -28,9 +28,9 @@ QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harn
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
 TWO_PYTHONS = ("threads",)
-"""Folders in which the interpreter's lock decides: they run with a Python that has it, and one without."""
+"""Folders in which the interpreter's lock matters: they run with a Python that has it, and one without."""
 OF_SOCKETS = tuple(f"tests/threads/test_{name}.py" for name in ("overload", "readers", "uploads"))
-"""Files of these folders in which clients decide, and no lock: one Python is enough, except in the soak."""
+"""Files of these folders that depend on clients, and on no lock: one Python is enough except in `soak`."""
 ONE_PYTHON = (
     "bench",
     "processes",
@@ -194,7 +194,7 @@ def documentation() -> Job:
 
 
 def lints(profile: str) -> Iterator[Job]:
-    """Return the jobs that check the Python code, and those that check all code against our rules."""
+    """Return the jobs that check the Python code, and the jobs that check all code against our rules."""
     bin_folder = setup.python(FIRST, profile).parent
     folders = ["python", "tests", "examples", "benchmarks", "changes", "docs/conf.py"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
@@ -207,8 +207,8 @@ def lints(profile: str) -> Iterator[Job]:
 def site(profile: str) -> Job:
     """Return the check of the guide's site: each link leads somewhere, and each page is in the navigation.
 
-    For a release, it is written as well. Else the tables of records are left out, and nothing is written:
-    that takes a third of the time.
+    For a release, the site is written as well. Otherwise nothing is written, and the tables of records are
+    left out: that takes a third of the time.
     """
     how = ["-b", "html"] if profile == "release" else ["-b", "dummy", "-t", "headings"]
     strict = ["-q", "-E", "--fail-on-warning", "--keep-going", "-d", str(CACHE / f"site-{profile}-pages")]
@@ -219,7 +219,7 @@ def site(profile: str) -> Job:
 def suites() -> Iterator[Job]:
     """Return the folders of tests, the slowest first, and the servers of the other Pythons.
 
-    Servers are built one after another, as Cargo would have it.
+    Servers are built one after another: Cargo would make each build in the same folder wait for the last.
     """
     longest, *others = (suite(folder, FIRST) for folder in ONE_PYTHON)
     servers: list[Job] = []
@@ -292,7 +292,7 @@ def fuzzing() -> Job:
 
 
 def long_suites() -> Iterator[Job]:
-    """Return the long jobs: threads and stress with every Python, the others with one that has the lock."""
+    """Return the long jobs: threads and stress with every Python, other jobs with one that has the lock."""
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
     for folder in ("memory", "leaks", "hostile", "processes", "real", "bench", "sites"):
         yield suite(folder, version, "release", marks="long")

@@ -22,9 +22,9 @@ APPLICATION = Path(__file__).with_name("application.py")
 LARGE_BYTES = 20 << 20
 
 PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
-"""Timeouts so long that a client of the tests which stands still for seconds does not count as slow.
+"""Timeouts so long that a client of the tests does not count as slow if it stands still for seconds.
 
-The time of lingering does not matter: bytes that come in it are thrown away, like those that come later.
+The linger timeout does not matter: bytes that come before its end are thrown away, and later ones, too.
 """
 
 
@@ -54,7 +54,7 @@ def shared(serve_session: Servers, folder: Path) -> tuple[Server, int]:
     server = serve_session(APPLICATION, f"--static=/files={folder}", *PATIENT)
     resting = sockets(server)
     for name in ("small.txt", "large.bin"):
-        # The server may keep the descriptors of files, each of its event loops its own: that is no leak.
+        # Each event loop of the server may keep descriptors of files open: that is no leak.
         for _ in range(20):
             server.fetch(f"/files/{name}", method="HEAD")
     return server, resting
@@ -75,7 +75,7 @@ def server(shared: tuple[Server, int]) -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
-    """Start servers with one short timeout each, so that no other is reached; at the end no client stays."""
+    """Start servers that each have one short timeout and reach no other; at the end no client may stay."""
     started: list[tuple[Server, int]] = []
 
     def start(*flags: str) -> Server:
@@ -95,7 +95,7 @@ def has_sockets(server: Server, count: int) -> bool:
 
 
 def is_alive(server: Server) -> bool:
-    """Tell whether a server answers; one that is impatient may close before this process has asked."""
+    """Tell whether a server answers; with short timeouts, it may close the connection before it is asked."""
     try:
         return server.fetch("/", method="POST", body=b"alive").body == b"alive"
     except (NoResponseError, ConnectionError):

@@ -1,4 +1,4 @@
-"""Connections take turns: one that sends all the time has no more turns than others, and no byte is lost."""
+"""Connections take turns: a connection that always sends has no more turns than others; no byte is lost."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ ATTACKERS = 20
 """Connections that send bodies of tiny chunks as fast as the server takes them."""
 TINY_CHUNKS = chunked(*[b"x"] * 40_000, last=b"")
 TURNS_MAX = 3 * ATTACKERS
-"""Most turns before a request is answered.
+"""Limit of turns before a request is answered.
 
 If each connection has one turn in a round, the request is answered after a round, or later if this process
-does not run. When each had as many turns as events had come for it, there were hundreds.
+does not run. When each connection had a turn for each of its events, there were hundreds.
 """
 ASKED = 60
 
 IN_PIECES = {
-    # A feed has more requests than are answered in one turn, or more parts than are decoded in one.
+    # Each input has more requests than are answered in one turn, or more chunks than are decoded in one.
     "requests": (request("/unread") * 600, 600),
     "chunks": (
         request("/", method="POST", fields=[("Transfer-Encoding", "chunked")]) + chunked(*[b"x"] * 1100),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.client import Connection
 
 PATIENCE_S = 9.0
-"""Time after which a test is stuck: timeouts of tests are below a second, default ones 10 s and more."""
+"""Time after which a test counts as stuck: its timeouts are below a second, default ones 10 s and more."""
 BETWEEN_BYTES_S = 0.05
 STANDSTILL_S = 3.0
 """A timeout of the server that a client of the tests keeps to, even if it does not run for two seconds."""
@@ -164,7 +164,7 @@ def test_slow_reader_is_not_idle(impatient: Impatient) -> None:
             connection.reader.buffer += connection.socket.recv(1000)
             time.sleep(0.02)
 
-        # The kernel holds a part of the response, so all of it arrives only if the server is there still.
+        # The kernel holds only a part: the whole response arrives only if the server has not given it up.
         assert LARGE_BYTES == len(connection.receive().body)
 
 

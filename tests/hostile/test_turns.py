@@ -1,7 +1,7 @@
-"""Clients that have many requests under way take turns with those that have one.
+"""Clients that have many requests under way take turns with clients that have one.
 
-The tests count requests, not time: how many others are answered between the arrival of a request and its
-answer.
+The tests count requests, not time: how many other requests are answered between the arrival of a request and
+its answer.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ def connections(server: Server) -> Iterator[list[Connection]]:
 
 
 def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
-    """Have all send their requests while the server is held, and let it go; the last client sends one."""
+    """Let all clients send their requests, the last client a single one, while the server is held."""
     os.mkfifo(gate)
     with server.connect() as holder:
         holder.send(request(f"/hold?{gate}"))
-        # The request is held once the application has opened the FIFO, too.
+        # The server is held from here on: the FIFO is open as soon as the application has opened it, too.
         with gate.open("w"):
             for connection in connections[:-1]:
                 connection.send(request("/") * EACH)

@@ -23,7 +23,7 @@ WARM_UPS = 8
 """Warm-ups, each over a connection of its own: there may be several event loops, and all are to be warm."""
 
 ROUNDS_MAX = 3
-"""Maximum of rounds: the heap of a thread that had little to do fills up once; a leak grows in each."""
+"""Maximum of rounds: the heap of a thread that had little to do grows in one, and a leak in each of them."""
 
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50
@@ -106,7 +106,7 @@ def receive(connection: Connection, size: int) -> None:
 
 
 def check(server: Server, kinds: dict[str, bytes], each: int) -> None:
-    """Ask for all kinds in rounds; no round may leave objects behind, and not every round memory."""
+    """Ask for all kinds in rounds: no round may leave objects behind, and the last one no memory."""
     for _ in range(WARM_UPS):
         for data in kinds.values():
             pump(server, data, each // (2 * WARM_UPS))
@@ -167,7 +167,7 @@ def test_failing(request: pytest.FixtureRequest, which: str) -> None:
 
 
 def test_cut_answers(wsgi: Server) -> None:
-    """Answers that are cut, which end their connection each, are freed."""
+    """Answers that are cut must be freed; each of them ends its connection."""
 
     def cut(count: int) -> None:
         for _ in range(count):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 kept: list[adyton.Request] = []
-"""Earlier requests that were kept; none was read while it ran."""
+"""Earlier requests that were kept; no handler looked into them while they ran."""
 
 
 def handler(request: adyton.Request) -> object:
@@ -92,7 +92,7 @@ def answer_keep(request: adyton.Request) -> object:
 
 
 def answer_kept(request: adyton.Request) -> object:
-    """Look into the kept requests, each in its own way; some refuse, since their time is over."""
+    """Look into the kept requests in two ways; some attempts raise, because the requests have ended."""
     told = []
     for number, other in enumerate(kept):
         try:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 OUR_LIBRARY = "/adyton/_core."
 INTERPRETER = "_PyEval_EvalFrameDefault"
-"""The frame of the interpreter's loop: calls that it makes on its own account are not ours."""
+"""The frame of the interpreter's loop: calls that the loop makes for Python code are not ours."""
 
 ALWAYS_WRONG = {"InvalidRead", "InvalidWrite", "InvalidJump", "InvalidFree", "MismatchedFree"}
-"""Errors that are wrong whoever makes them: our reference count may have been too low."""
+"""Errors that count whoever makes them: we may have made a reference count too low."""
 
 MALLOC = {"PYTHONMALLOC": "malloc"}
 """Setting to allocate each object by itself: the interpreter's allocator would hide it in a pool."""
 
 FRAMES = 40
-"""Frames that are enough to see from an allocation down to its cause."""
+"""Number of frames in a report: enough to reach the cause of an allocation."""
 
 
 def command(report: Path, target: Path, *flags: str) -> list[str]:

@@ -143,7 +143,7 @@ def test_handlers(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    """The reader of reports tells our faults from those of others."""
+    """The reader of reports must tell our faults from the faults of other code."""
     ours = "<frame><obj>/lib/adyton/_core.so</obj></frame>"
     python = f"<frame><obj>/lib/libpython.so</obj><fn>{memcheck.INTERPRETER}</fn></frame>"
     lost = "<kind>Leak_DefinitelyLost</kind><xwhat><leakedblocks>{}</leakedblocks></xwhat>"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PLAIN = [("Content-Type", "text/plain")]
 LARGE = bytes(range(256)) * 8192
-"""2 MiB: more than a socket takes at once, so that it is sent from where it is."""
+"""2 MiB: more than a socket takes at once, so that the object itself is sent, and no copy."""
 kept: list[Any] = []
 """Objects of earlier requests."""
 
@@ -30,7 +30,7 @@ def answer_list(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with bytes to which nothing else refers, so that they are freed when they are sent."""
+    """Answer with bytes to which nothing else refers, so that they are freed once they have been sent."""
     del environ
     start_response("200 OK", PLAIN)
     return [LARGE + b"."]

@@ -4,7 +4,7 @@ Rust sources are read as rustfmt has formatted them, without comments, literals 
 path counts as an import, in `use` and elsewhere. A path leads to the file that defines the name: if another
 file only passes the name on with `use`, that `use` is followed.
 
-An `impl` block in another file than its type's counts both ways: it imports the type, and the file of the
+An `impl` block in another file than its type counts both ways: it imports the type, and the file of the
 type imports it, because code that has the type can call the methods of the block.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tidy.sources import Source
 
-# Two files may know each other: that of a type and that of the code that makes it, for example.
+# Two files may import each other: the file of a type and the file of code that makes it, for example.
 CIRCLE_FILES_MAX = 2
 
 Graph = dict[str, set[str]]

@@ -54,7 +54,7 @@ def _is_tuple(kind: str) -> bool:
 
 
 def tuple_parameters(sources: Iterable[Source]) -> list[str]:
-    """Find parameters that are tuples, including borrowed tuples and those that a pattern takes apart."""
+    """Find parameters that are tuples, including borrowed tuples and tuples that a pattern takes apart."""
     found = []
     for source in sources:
         for offset, function, parameter in _parameters(blanked(source.text)):

@@ -80,7 +80,7 @@ def own_type(of: str) -> str | None:
 
 
 def methods(sources: Iterable[Source], of: str) -> dict[str, int]:
-    """Count the methods of a type in each file that has any, without those of traits."""
+    """Count the methods of a type in each file that has any, without methods of traits."""
     found: Counter[str] = Counter()
     for source in sources:
         code = blanked(source.text)

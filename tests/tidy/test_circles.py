@@ -96,7 +96,7 @@ def test_what_is_no_import_makes_no_circle(text: str) -> None:
 
 
 def test_parents_count() -> None:
-    """A file that its children import is in a circle if it uses them; to re-export them is no use."""
+    """A file that its children import is in a circle if it uses them; a re-export does not count as a use."""
     child, other = "use super::Shared;\n", "use super::one::One;\n"
     parent = "mod one;\nmod two;\npub use one::One;\n"
     uses = parent + "pub struct Shared(two::Two);\n"
@@ -144,7 +144,7 @@ def test_methods_in_other_files_count(text: str) -> None:
 
 @pytest.mark.parametrize("text", NO_RUST_EXTENSIONS)
 def test_methods_of_traits_and_in_one_other_file_are_no_circle(text: str) -> None:
-    """Code names a trait that it uses, and two files may know each other."""
+    """Methods of a trait, which code names to use it, and methods in one other file make no circle."""
     graph = circles.rust_imports(crate_of_type(text))["crates/x"]
 
     assert [] == circles.complaints(graph)
@@ -210,7 +210,7 @@ def test_rust_files_import_one_way() -> None:
 
 
 def test_types_of_the_list_are_spread() -> None:
-    """Each type of the list has methods in other files still."""
+    """Each type of the list still has methods in other files."""
     assert set() == SPREAD - circles.spread_types(CRATES)
 
 

@@ -96,7 +96,7 @@ MAY_USE = {
     "adyton-fuzz-targets": {"adyton-fuzz"},
 }
 
-# A reader finds one of this many names at a glance.
+# Limit of files in a folder: a reader finds one of so many names at a glance.
 BESIDE_MAX = 15
 
 RUST = ending(".rs")
@@ -198,7 +198,7 @@ def test_foreign_worlds_have_one_door() -> None:
 
 
 def test_wrong_dependencies_are_found() -> None:
-    """A dependency against the order is found, for tests or one platform, too, and an unplaced package."""
+    """A dependency against the order is found, also for tests or one platform; so is an unplaced package."""
     samples = [
         ("crates/http1", 'name = "adyton-http1"', "[dependencies]\nadyton-sys.workspace = true"),
         ("crates/files", 'name = "adyton-files"', "[dev-dependencies]\nadyton-server = {}"),

@@ -27,7 +27,7 @@ def reference_rows(page: str) -> dict[str, str]:
 
 
 def help_rows(text: str) -> list[str]:
-    """Return the long flag of every row of a help: those that begin an entry."""
+    """Return the long flag of every row of a help; other flags do not begin an entry."""
     return re.findall(r"^ +(?:-\w, )?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)
 
 
@@ -77,7 +77,7 @@ def test_bench_reference_is_the_program() -> None:
 
 
 def test_sites_reference_is_the_program() -> None:
-    """The page of the file of sites, and its schema, are those that the program prints."""
+    """The page of the file of sites, and its schema, equal the texts that the program prints."""
     page = (ROOT / "docs/reference/sites.md").read_text()
     schema = (ROOT / "docs/reference/sites.schema.json").read_text()
 
@@ -87,7 +87,7 @@ def test_sites_reference_is_the_program() -> None:
 
 
 def test_help_has_every_row() -> None:
-    """Each setting of the reference is in both helps of `serve`, and the other way round."""
+    """Each setting of the reference is in both helps of `serve`, and each setting there in the reference."""
     rows = set(reference_rows(adyton("reference")))
     found = {
         flag: differences(rows, set(help_rows(adyton("serve", flag))) - {"--help"})

@@ -101,7 +101,7 @@ def test_unsafe_has_its_reason() -> None:
 
 
 def test_missing_duties_are_found() -> None:
-    """Free functions, traits and inherent functions need the section; that of a trait serves its impls."""
+    """Unsafe functions need a section `# Safety`; a section in a trait serves the impls of the trait."""
     duties = "    /// Does.\n    ///\n    /// # Safety\n    ///\n    /// - Hold it.\n"
     declared = f"trait T {{\n{duties}    unsafe fn f(&self);\n}}\n"
     of_trait = "impl T for S {\n    unsafe fn f(&self) {}\n}\n"
@@ -170,7 +170,7 @@ UNFINISHED = r"\b(?:todo|unimplemented|dbg)!|#\[ignore\b"
 
 
 def test_unfinished_code_is_found() -> None:
-    """Macros that stand for missing code, and tests that do not run."""
+    """Macros that stand for missing code are found, and so are tests that do not run."""
     text = 'todo!();\nunimplemented!();\ndbg!(x);\n#[ignore = "later"]\n// todo!()\nlet x = "dbg!";\n'
 
     assert [f"sample.rs:{line}" for line in (1, 2, 3, 4)] == [

@@ -149,7 +149,7 @@ def test_a_setting_is_in_one_file() -> None:
 
 @pytest.mark.parametrize("section", sections(rust()), ids=lambda section: section.name)
 def test_a_new_setting_touches_one_file(section: Section) -> None:
-    """Nothing is missing anywhere if one file has a field and a row more; a field or a row alone is found."""
+    """A field and its row, both added to one file, make no complaint; a field or a row alone does."""
     lonely_field = f"{section.path}: the field new_setting_ms has 0 rows"
     lonely_row = f"{section.path}: the row new-setting stores new_setting_ms"
 
@@ -172,7 +172,7 @@ NAMES_SOME = [
 
 @pytest.mark.parametrize("text", NAMES_ALL)
 def test_code_that_names_every_field_is_found(text: str) -> None:
-    """Code that names each setting would be a second file that a new one touches."""
+    """Code that names every setting is found, because each new setting would have to change it, too."""
     found = complaints([*rust(), Source("crates/x/src/lib.rs", text)])
 
     assert ["every field of Caching is named"] == [told.rpartition(": ")[2] for told in found]
@@ -180,5 +180,5 @@ def test_code_that_names_every_field_is_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", NAMES_SOME)
 def test_code_that_names_some_fields_may_be(text: str) -> None:
-    """Readers of a setting name it, and types elsewhere may have the name of a section."""
+    """Code may name the setting that it reads, and types elsewhere may have the name of a section."""
     assert [] == complaints([*rust(), Source("crates/x/src/lib.rs", text)])

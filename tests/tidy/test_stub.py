@@ -13,17 +13,17 @@ from tidy.sources import ending
 
 
 class Empty:
-    """A class that asks for nothing."""
+    """A class that defines nothing."""
 
 
-# Names that a class has without asking for them; which ones depends on the interpreter.
+# Names that every class has without defining them; which names these are depends on the interpreter.
 INHERITED = {*vars(object), *vars(Empty)}
 
 Shape = dict[str, str]
 
 
 def _is_shown(name: str) -> bool:
-    """Say whether a name is public, or a protocol that the class has of its own."""
+    """Say whether a name is public, or a special method that not every class has."""
     return not name.startswith("_") or (name.endswith("__") and name not in INHERITED)
 
 
@@ -148,7 +148,7 @@ def test_stub_is_the_module() -> None:
     """Every public name is in both, with the same parameters."""
     (stub,) = ending("python/adyton/_core.pyi")
     module, described = shape_of_module(_core), shape_of_stub(stub.text)
-    # A class that only Rust makes has a constructor that refuses; its stub is silent about it.
+    # A class that only Rust makes has a constructor that refuses to be called, which the stub leaves out.
     hidden = {name for name in module if name.endswith(".__new__") and name not in described}
     module = {name: shape for name, shape in module.items() if name not in hidden}
     for name in described:

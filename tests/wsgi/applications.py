@@ -257,21 +257,21 @@ def empty_first(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 @add(good, "many")
 def answer_many(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with so many small items."""
+    """Answer with as many small items as the query says."""
     start_response("200 OK", [PLAIN])
     return (b"%d\n" % number for number in range(int(environ["QUERY_STRING"])))
 
 
 @add(good, "large")
 def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with one item of so many MiB."""
+    """Answer with one item of as many MiB as the query says."""
     start_response("200 OK", [("Content-Type", "application/octet-stream")])
     return [DATA * int(environ["QUERY_STRING"])]
 
 
 @add(good, "pour")
 def answer_pour(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Stream so many MiB, piece by piece, and note each piece that is asked for."""
+    """Stream as many MiB as the query says, piece by piece, and note each piece that is asked for."""
     count = int(environ["QUERY_STRING"])
     start_response("200 OK", [("Content-Type", "application/octet-stream")])
 

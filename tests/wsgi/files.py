@@ -147,7 +147,7 @@ KINDS: dict[str, tuple[Callable[[], Any], bool]] = {
     "memory": (lambda: io.BytesIO(DATA), False),
     **{path: (lambda path=path: open(path, "rb"), False) for path in MADE_UP},  # noqa: PTH123, SIM115
 }
-"""A function that opens each, and whether the kernel may send it."""
+"""The kinds of files: a function that opens one, and whether the kernel may send it."""
 
 
 def blocks(file: IO[bytes]) -> Iterator[bytes]:

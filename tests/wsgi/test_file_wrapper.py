@@ -1,4 +1,4 @@
-"""`wsgi.file_wrapper`: the kernel sends real files, others go piece by piece, with the same bytes."""
+"""`wsgi.file_wrapper`: the kernel sends real files, other files are sent in pieces, with the same bytes."""
 
 from __future__ import annotations
 

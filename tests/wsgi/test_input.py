@@ -48,7 +48,7 @@ ONLY_PLAIN = ["read", "read&read", "read=3&read&read", "readline&read", "iterate
 
 
 def expected(body: bytes, steps: str) -> list[Any]:
-    """Return the results of the same steps on a file in memory, which is the slow twin."""
+    """Return the results of the same steps on a file in memory, which is the reference."""
     stream = io.BytesIO(body)
     told: list[Any] = []
     for step in steps.split("&"):

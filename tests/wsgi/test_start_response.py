@@ -72,7 +72,7 @@ def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
     ("query", "status", "first"), [("", 200, "yes"), ("generator", 200, "yes"), ("replaced", 202, "no")]
 )
 def test_second_call_before_output(plain: Server, query: str, status: int, first: str) -> None:
-    """A second call without exc_info must be an error, even after one with it; earlier arguments count."""
+    """A second call without exc_info must fail, even after a call with it; the earlier arguments apply."""
     response = plain.fetch(f"/start-twice?{query}")
 
     assert (status, first, b"once") == (response.status, response["X-First"], response.body)
@@ -177,7 +177,7 @@ def application(environ, start_response):
 
 
 def test_constants(serve: Servers, tmp_path: Path) -> None:
-    """Pairs that are the same objects in every answer, and others between them, arrive as they are."""
+    """Pairs that are the same objects in every answer arrive unchanged, and so do new pairs between them."""
     target = tmp_path / "constants.py"
     target.write_text(CONSTANTS, encoding="utf-8")
     server = serve(target, "--threads=1")

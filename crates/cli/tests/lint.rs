@@ -222,8 +222,8 @@ fn beginnings(text: &str) -> Vec<String> {
     mistakes(text).iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect()
 }
 
-/// Mistakes of keys and mistakes of their meaning are reported together, but no mistake that only follows
-/// from another.
+/// Mistakes of keys and mistakes of their meaning are reported together; a mistake that only follows from another one
+/// is not reported.
 #[test]
 fn all_at_once() {
     let text = "[server]\nbind = [\":80\", \":80\"]\n[[sites]]\n[[sites.routes]]\npth = \"/\"\nauth-users = \"ann\"\nrespond = 200\n\

@@ -43,7 +43,7 @@ fn every_default_passes_its_own_check() {
     for row in ROWS.iter().filter(|row| !row.default.is_empty()) {
         let mut settings = defaults();
         assert_eq!(row.apply(&mut settings, row.default), Ok(()), "{}", row.name);
-        // A repeatable setting has been added to what was there.
+        // The value of a repeatable setting has been added to the values that were there.
         assert!(row.repeatable || settings == defaults(), "{}", row.name);
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use adyton_cli::{Command, Target, absent_folders};
 use common::{refusal, run};
 
-/// A folder that is removed with the test.
+/// A folder that is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Scratch {

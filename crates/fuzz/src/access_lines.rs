@@ -68,7 +68,7 @@ const QUEUE_BYTES_MAX: usize = 1 << 20;
 /// Time within which the writing thread gets a CPU, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the line of a record. The log is a file without a name, so that none is left behind.
+/// Returns the line of a record. The log is a file without a name, so that no file is left behind.
 fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     thread_local! {
         static FILE: File = open_unnamed();

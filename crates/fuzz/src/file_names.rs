@@ -20,14 +20,14 @@ pub(crate) fn check(raw: &[u8]) {
     assert!(is_beneath && !name.contains(&0), "{}", as_path.display());
     let expected = if name.is_empty() { b"." } else { name };
     assert_eq!(expected, path.to_c().as_bytes(), "the kernel gets what was judged");
-    // An escaped name means itself: a second round of decoding anywhere would show.
+    // A name whose bytes are all escaped must stand for the name itself: a second decoding anywhere would change it.
     let escaped: String =
         name.iter().map(|&b| if b == b'/' { "/".into() } else { format!("%{b:02X}") }).collect();
     let again = FilePath::parse(format!("/{escaped}").as_bytes()).expect("a name that was taken before");
     assert_eq!(name, again.relative());
 }
 
-/// Returns the name, and whether it can only be a folder's.
+/// Returns the name, and whether only a folder can have this name.
 fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (mut stack, mut names_folder) = (Vec::new(), false);
     for segment in raw.split(|&byte| byte == b'/') {

@@ -23,8 +23,8 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     SITES.with_borrow_mut(|sites| {
         for site in sites {
-            // The first answer comes from the disk if the file is not in the cache, the second from the cache if it may
-            // be.
+            // The first answer comes from the disk if the file is not in the cache; the second comes from the cache if
+            // the file may be kept there.
             check_answer(site, &head, bytes);
             check_answer(site, &head, bytes);
         }
@@ -89,7 +89,7 @@ fn content(part: &Part) -> Vec<u8> {
 
 /// Opens the same folder twice: as a plain site with listings, and with everything else switched on.
 fn open_sites() -> [Folder; 2] {
-    // All runs share one folder, so that none leaves one of its own behind.
+    // All runs share one folder, so that no run leaves a folder of its own behind.
     let root = std::env::temp_dir().join("adyton-fuzz/site");
     make(&root).expect("room for a few small files");
     let plain = Options { listing: true, ..Options::new(&root) };

@@ -2,8 +2,8 @@
 //! output.
 //!
 //! Each of `targets` hands any bytes to the server's code and to one of the references, and panics if the two differ.
-//! `fuzz/` searches for such bytes with libFuzzer, for any time; the test of this crate takes changed inputs of the
-//! corpus there, the same ones in each run.
+//! `fuzz/` searches for such bytes with libFuzzer, for any time; the test of this crate takes inputs of the corpus
+//! there and changes them, in the same way in each run.
 
 #![forbid(unsafe_code)]
 

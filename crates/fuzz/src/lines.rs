@@ -45,7 +45,8 @@ pub(crate) fn check(sizes: [u8; 4], stream: &[u8]) {
     assert_eq!(Some(0), socket::peek(&witness).expect("an open socket"), "a descriptor stays open");
 }
 
-/// Waits until the other end is closed: a thread that lists the descriptors of this process keeps it open for a moment.
+/// Waits until the other end is closed: a thread that lists the descriptors of this process may keep that end open for
+/// a moment.
 fn wait(end: impl AsFd) {
     let has_closed = socket::wait(end, socket::Until::Readable, PATIENCE_MS);
     assert!(has_closed.expect("an open socket"), "a descriptor stays open");

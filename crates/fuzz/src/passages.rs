@@ -1,5 +1,5 @@
-//! Messages between door and group, with descriptors of every kind: the receiver takes what the rules say, and no
-//! descriptor stays open.
+//! Messages between a process that accepts connections (the door) and a group of workers, with descriptors of every
+//! kind: the receiver takes only what the rules allow, and no descriptor stays open.
 
 use std::fs::{self, File};
 use std::io;
@@ -165,7 +165,8 @@ fn name(descriptor: i32) -> String {
     link.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Counts the open descriptors of this process for each of these names. Other threads may open and close others.
+/// Counts the open descriptors of this process for each of these names. Other threads may open and close other
+/// descriptors.
 fn open(names: &[String]) -> Vec<usize> {
     let entries = fs::read_dir("/proc/self/fd").expect("the list of open descriptors");
     let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());

@@ -140,7 +140,7 @@ fn unquoted(quoted: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     }
 }
 
-/// The last comma of a list that is not between quotes.
+/// The last comma of a list, among the commas that are not between quotes.
 ///
 /// Quotes pair up from the right as they do from the left, because backslashes stand only between quotes: a quote with
 /// an odd number of backslashes in front of it is escaped.

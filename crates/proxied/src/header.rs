@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 /// Result of reading the first bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The beginning of a header: read again, from the start, when more has come.
+    /// The beginning of a header: read again, from the start, when more bytes have come.
     NeedMore,
     /// A header.
     Header {

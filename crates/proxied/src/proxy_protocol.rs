@@ -1,8 +1,8 @@
 //! The PROXY protocol: a proxy describes its client at the beginning of a connection, in front of all other
 //! bytes.
 //!
-//! Nothing here guesses whether a connection begins with such a header: only settings may say that, or every client
-//! could choose its address. The rules are those of `doc/proxy-protocol.txt` in the sources of `HAProxy`.
+//! Nothing here guesses whether a connection begins with such a header: only settings may say that, because otherwise
+//! every client could choose its address. The rules stand in `doc/proxy-protocol.txt` in the sources of `HAProxy`.
 
 pub use crate::header::{Client, Read};
 use crate::{v1, v2};
@@ -12,8 +12,8 @@ pub const HEADER_BYTES_MAX: usize = v2::HEAD_BYTES + v2::BLOCK_BYTES_MAX;
 
 /// Reads the header, of version 1 or 2, at the start of `bytes`.
 ///
-/// More bytes behind the given ones change no result except [`Read::NeedMore`]. Only the beginning of a header has that
-/// result, and never [`HEADER_BYTES_MAX`] bytes.
+/// More bytes behind the given ones change no result except [`Read::NeedMore`]. Only an incomplete header has that
+/// result, and it has fewer than [`HEADER_BYTES_MAX`] bytes.
 pub fn read(bytes: &[u8]) -> Read {
     if begins(bytes, v1::START) {
         v1::read(bytes)
@@ -39,7 +39,7 @@ pub(crate) mod tests {
         Client::Addresses { source: socket(source), destination: socket(destination) }
     }
 
-    /// Reads `bytes` whole, with more behind them, and as they come one at a time.
+    /// Reads `bytes` as a whole, with more bytes behind them, and in beginnings that grow by one byte.
     pub(crate) fn check(bytes: &[u8], expected: Read) {
         let show = bytes.escape_ascii().to_string();
         assert_eq!(expected, read(bytes), "{show}");

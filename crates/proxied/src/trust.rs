@@ -105,8 +105,8 @@ impl Trust {
         Trust { proxies, fields: Vec::new(), watched: 0 }
     }
 
-    /// Believes a field of this name, in any case of letters, if a request has none of its synonyms that were
-    /// added before.
+    /// Believes a field of this name, in any case of letters, in requests without those of its synonyms that were added
+    /// before it.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Trust {
             Form::Forwarded => self.hear_forwarded(lines, won, told),
             _ => hear_one(lines, form, told),
         };
-        // A field that lost one of its topics would contradict the winner.
+        // If another field was believed for one of the topics, this field would contradict that one.
         if won != form.topics() || kept == Kept::None {
             return;
         }
@@ -181,11 +181,11 @@ impl Trust {
         }
     }
 
-    /// Finds the client: the first address from the right that is not that of a trusted proxy.
+    /// Finds the client: the first address from the right that does not belong to a trusted proxy.
     ///
-    /// An element that is no address ends the walk, and the client is then the last valid address, which is a proxy's.
-    /// Nobody has vouched for the elements further to the left. Without any result, the nearest proxy would count as
-    /// the client: the proxy that was reached last is closer to the truth.
+    /// An element that is no address ends the walk, and the client is then the last valid address, which belongs to a
+    /// proxy. Nobody has vouched for the elements further to the left. Without any result, the nearest proxy would
+    /// count as the client: the proxy that was reached last is closer to the truth.
     fn hear_chain<'r>(&self, lines: impl Iterator<Item = &'r [u8]> + Clone, told: &mut Told<'r>) -> Kept<'r> {
         walk(lines, last_comma, |element| match NodeAddress::read(element) {
             Some(address) => self.step(address, told),
@@ -201,7 +201,7 @@ impl Trust {
     /// Walks like [`Trust::hear_chain`], over elements that state more: each was written by the proxy that the element
     /// to its right names.
     ///
-    /// The leftmost scheme and host apply: they are those of the client's own request, not of a request of a proxy. An
+    /// The leftmost scheme and host apply: they belong to the client's own request, not to a request of a proxy. An
     /// element without an address was written by a proxy, too, but nobody knows who has written the next one.
     fn hear_forwarded<'r>(
         &self,

@@ -18,7 +18,7 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 4096;
 /// Reads the header at the start of `bytes`, which begins as [`SIGNATURE`] does.
 ///
 /// Each byte of the head is looked at as soon as it is there, and always in the same order: so more bytes never change
-/// the error.
+/// an error.
 pub(crate) fn read(bytes: &[u8]) -> Read {
     read_head(bytes).unwrap_or_else(|read| read)
 }
@@ -63,7 +63,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The form for a byte with the family and the transport (unspecified, stream, datagram); `None` when it has no
+    /// The form for a byte with the family and the transport (unspecified, stream, datagram); `None` if the byte has no
     /// meaning.
     fn of(byte: u8) -> Option<Shape> {
         match (byte >> 4, byte & 15) {

@@ -19,7 +19,7 @@ pub struct Admission {
 /// The condition on which a client may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// The client may use it as it is.
+    /// The client may use the route without a password.
     Open,
     /// The client has to say who it is.
     Password,
@@ -66,8 +66,8 @@ mod tests {
         use Door::{Closed, Open, Password};
 
         let (ten, one) = (&["10.0.0.0/8"][..], &["10.0.0.1"][..]);
-        // Allowed, denied, whether addresses replace a password; the doors that 10.0.0.1, 10.0.0.2 and 192.0.2.1 find
-        // at a route without and with a password.
+        // Allowed addresses, denied ones, and whether addresses replace a password; then the doors that 10.0.0.1,
+        // 10.0.0.2 and 192.0.2.1 find, first at a route without a password, then at a route with one.
         for (allow, deny, replaces_password, bare, guarded) in [
             (&[][..], &[][..], false, [Open, Open, Open], [Password, Password, Password]),
             (ten, &[], false, [Open, Open, Closed], [Password, Password, Closed]),

@@ -34,7 +34,7 @@ impl HeadEdits {
         Ok(())
     }
 
-    /// Puts in a field, beside others with its name.
+    /// Puts in a field, beside fields that have the same name already.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ mod tests {
         );
     }
 
-    /// Applying both at once is like applying one after the other.
+    /// Joined edits must change a head as the two edits do when they are applied one after the other.
     #[test]
     fn edits_that_follow_others() {
         let (mut outer, mut inner) = (HeadEdits::default(), HeadEdits::default());

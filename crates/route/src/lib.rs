@@ -3,8 +3,8 @@
 //!
 //! A host is found exactly, else by the longest wildcard, else it is the first site's. Of a path's routes the most
 //! specific comes first: an exact one, then the longest prefix, then a suffix, then the prefix of everything; of two
-//! that are equally specific the one that was given first. A route may have conditions on a request beside its path:
-//! [`When`].
+//! equally specific routes, the one that was given first comes first. A route may have conditions on a request beside
+//! its path: [`When`].
 
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@
 /// Endings of the names of Python scripts that may answer the paths behind them.
 pub const SCRIPT_ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
 
-/// Returns the paths above `path` at which a script may be that answers for it, the topmost first; the first
+/// Returns the paths above `path` at which there may be a script that answers for `path`, the topmost first; the first
 /// `own_bytes` of the path are the route's own.
 pub fn names_above(path: &[u8], own_bytes: usize) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'/', path).filter(move |&at| at > own_bytes).map(|at| &path[..at])

@@ -114,7 +114,7 @@ impl<A> Routes<A> {
         Tries { routes: self, path, stage, range }
     }
 
-    /// The first of [`Routes::of`].
+    /// The first route that [`Routes::of`] returns.
     #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
     #[inline(always)]
     pub fn first(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
@@ -127,7 +127,8 @@ impl<A> Routes<A> {
             .map(|(number, (pattern, action))| (number, pattern, action))
     }
 
-    /// Kept apart, so that the search among few routes is small enough to be inlined into its caller.
+    /// The work of `first` if there are many routes: it is kept apart, so that the search among few routes is small
+    /// enough to be inlined into its caller.
     #[inline(never)]
     fn first_of_many(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         self.of(path).next()
@@ -270,7 +271,8 @@ mod tests {
         }
     }
 
-    /// Tables find what trying each route would find: of all lists of up to six patterns, with all short paths.
+    /// Tables must find the same routes as a trial of each route, for all lists of up to six patterns and all short
+    /// paths.
     #[test]
     fn tables_and_trying_agree() {
         let patterns = [

@@ -120,9 +120,9 @@ impl Location {
 const NO_BEGINNING: &str =
     "a target begins with https:// or http:// and a host, with one slash, or with {path}";
 
-/// Whether a target may begin with this text, with a place behind it or nothing: a path of this host, or a URL with a
-/// host of its own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a backslash
-/// is a slash (URL standard).
+/// Whether a target may begin with this text, behind which `next` stands: a target is a path of this host, or a URL
+/// with a host of its own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a
+/// backslash is a slash (URL standard).
 fn is_beginning(text: &[u8], next: Option<&TargetPiece>) -> bool {
     const SLASHES: [u8; 2] = *b"/\\";
     if let Some(path) = text.strip_prefix(b"/") {

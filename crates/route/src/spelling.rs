@@ -26,10 +26,10 @@ pub fn spelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
     if is_plain(path) { Ok(Cow::Borrowed(path)) } else { respelled(path) }
 }
 
-/// Whether a path is sure to stand for itself, byte by byte.
+/// Whether a path certainly equals its spelling, byte by byte.
 #[inline]
 fn is_plain(path: &[u8]) -> bool {
-    // All pairs are looked at, without a jump out, so that the compiler can take many at once.
+    // The loop looks at all pairs and never ends early, so that the compiler can vectorise it.
     let pairs = path.iter().zip(path.iter().skip(1));
     let is_odd = |odd, (&first, &next)| matches!((first, next), (b'/', b'/' | b'.')) || odd;
     !path.contains(&b'%') && !pairs.fold(false, is_odd)
@@ -100,7 +100,8 @@ fn next(path: &[u8]) -> Option<(u8, usize)> {
 mod tests {
     use super::{DotSegment, raw_bytes, spelled};
 
-    /// Every way to write `/admin/x` is `/admin/x`, and its first segment is found in what was sent.
+    /// Every way to write `/admin/x` must have this one spelling, and the length of its first segment as it was sent
+    /// must be found.
     #[test]
     fn one_spelling() {
         for (sent, prefix) in [

@@ -10,13 +10,13 @@ use crate::networks::Networks;
 /// The conditions that a request must meet to take a route: all of them. An empty list asks for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
-    /// Methods, as they are sent, of which the request has one; `GET` is for `HEAD`, too.
+    /// Methods, as they are sent: the request has one of them. `GET` stands for `HEAD`, too.
     pub methods: Vec<Box<[u8]>>,
     /// Fields that the request has.
     pub fields: Vec<Wanted>,
     /// Parameters that its query has, decoded.
     pub query: Vec<Wanted>,
-    /// Addresses of which its client has one.
+    /// Addresses: the request's client has one of them.
     pub remote: Networks,
 }
 

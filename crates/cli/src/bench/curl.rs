@@ -1,4 +1,4 @@
-//! `adyton bench curl ...`: makes a request of a command line of curl, as browsers and API pages give them.
+//! `adyton bench curl ...`: makes the request of a command line of curl, such as browsers and API pages show.
 //!
 //! Options about the request are understood; options about the treatment of the answer are ignored, because every
 //! answer is checked. Any other option is refused by name, so that the measured request is the intended one.
@@ -26,13 +26,13 @@ enum Does {
 
 use Does::{Alone, Ignored, IgnoredValue, Value};
 
-/// The type of data that `-d` and its kin give.
+/// The media type of the data that `-d` and similar options give.
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Characters that `--data-urlencode` escapes: all but the unreserved ones (RFC 3986 section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The options of curl(1) that are understood: the letter, the names, and what is done.
+/// The options of curl(1) that are understood: the letter, the names, and the effect.
 const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('X'), &["request"], Value(|curl, text| super::rows::set_method(&mut curl.bench, text))),
     (Some('H'), &["header"], Value(Curl::header)),
@@ -93,7 +93,7 @@ struct Curl {
     fields: Vec<Field>,
 }
 
-/// Reads the words behind `curl`, and adds them to the options in front of that word.
+/// Reads the words behind `curl`, and adds them to the options in front of `curl`.
 ///
 /// # Errors
 ///
@@ -150,7 +150,8 @@ impl Curl {
         Ok(bench)
     }
 
-    /// Returns the URL with the data as its query, or behind its own query. The request then has no body.
+    /// Returns the URL with the data as its query; if the URL has a query already, the data stand behind it. The
+    /// request then has no body.
     fn with_query(&mut self, url: String) -> Result<String, String> {
         let data = match self.bench.data.take() {
             None => return Ok(url),
@@ -169,7 +170,8 @@ impl Curl {
         Ok(format!("{url}{joint}{query}"))
     }
 
-    /// Reads letters that stand together, as `-sSXPOST`: the first letter that takes a value takes the rest.
+    /// Reads letters that stand together, as in `-sSXPOST`: the first letter that needs a value takes the rest as its
+    /// value.
     fn letters<'a>(
         &mut self,
         letters: &'a str,
@@ -413,7 +415,7 @@ mod tests {
         assert_eq!(vec![text("")], data_of("-d "));
     }
 
-    /// The bytes are those that curl 7.88 sends.
+    /// The encoded bytes must be the same as the bytes that curl 7.88 sends.
     #[test]
     fn data_is_encoded() {
         let bytes = "a=b c+\u{e9}&~/'";

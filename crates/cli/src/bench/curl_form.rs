@@ -13,7 +13,7 @@ const FILENAME: &str = "filename=";
 ///
 /// # Errors
 ///
-/// Half a sentence.
+/// Half a sentence that says what is wrong.
 pub(super) fn part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
     let (mut part, mut rest) = if let Some(path) = value.strip_prefix('@') {
@@ -48,7 +48,7 @@ pub(super) fn part(text: &str) -> Result<FormPart, String> {
 ///
 /// # Errors
 ///
-/// Half a sentence.
+/// Half a sentence that says what is wrong.
 pub(super) fn text_part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
     Ok(FormPart::new(name, Data::Text(value.to_owned())))
@@ -58,8 +58,8 @@ fn split(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| "write NAME=TEXT or NAME=@FILE".to_owned())
 }
 
-/// Splits off a word, and returns it with the rest. It ends at a semicolon, or stands in quotes, in which a backslash
-/// escapes quotes and backslashes.
+/// Splits off a word, and returns it with the rest. The word ends at a semicolon, or stands in quotes; inside quotes, a
+/// backslash escapes quotes and backslashes.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (word, rest) = text.split_at(text.find(';').unwrap_or(text.len()));

@@ -26,7 +26,7 @@ pub struct Bench {
     pub slow_rate_bytes_per_second: u64,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
-    /// Time after which an answer is late; `None`: no answer is.
+    /// Time after which an answer counts as late; `None`: never.
     pub deadline_ms: Option<u64>,
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
@@ -39,7 +39,8 @@ pub struct Bench {
     pub expect_status: Vec<u16>,
     pub check: Check,
     pub count_hits: bool,
-    /// Gates whose failure marks the figures as disturbed instead of replacing them by INVALID.
+    /// Checks of the machine: if one of these fails, the figures are marked as disturbed instead of being replaced by
+    /// INVALID.
     pub accepted: Vec<&'static str>,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
@@ -77,13 +78,13 @@ pub struct FormPart {
     pub name: String,
     /// The content.
     pub value: Data,
-    /// The file name that is sent with it; `None`: it is sent as a text.
+    /// The file name that is sent with the content; `None`: the content is sent as a text.
     pub filename: Option<String>,
     /// Its media type, if one is given.
     pub media_type: Option<String>,
 }
 
-/// The part of an answer's body that is compared.
+/// The part of an answer's body that is compared with the expected body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// Every byte.

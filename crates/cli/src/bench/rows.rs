@@ -83,7 +83,7 @@ pub static ROWS: &[Row<Bench>] = &[
     },
     Row {
         name: "no-keepalive",
-        // This row stands behind that of `keep-alive`, and its default `off` changes nothing.
+        // This row stands behind the row of `keep-alive`, and its default `off` changes nothing.
         kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
         default: "off",
         example: "on",
@@ -411,7 +411,8 @@ pub static ROWS: &[Row<Bench>] = &[
     },
 ];
 
-/// Gates of the machine: disturbances of a run that come neither from the server nor from this program.
+/// Checks of the machine that a user may accept as failed: they notice disturbances that come neither from the server
+/// nor from this program.
 const ACCEPTED: &[&str] = &["foreign-load", "steal"];
 
 /// Whether the text is a token (RFC 9110 section 5.6.2).

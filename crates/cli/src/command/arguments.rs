@@ -30,20 +30,21 @@ pub enum Command {
     Serve(Box<Settings>),
     /// Load the target, say what it is, and serve nothing.
     Check(Box<Settings>),
-    /// Be a worker: the place that the supervisor has written, and the settings.
+    /// Be a worker: its place, as the supervisor has written it, and the settings.
     Worker(String, Box<Settings>),
     /// Be the process that workers are forked from: the number of its line to the supervisor, and the settings.
     Prototype(String, Box<Settings>),
     /// Be the supervisor of a group: the text from the server's supervisor, and the settings.
     Group(String, Box<Settings>),
-    /// Be a supervisor that goes on where another program has left off: the number of its note, or the word for a
-    /// trial.
+    /// Be a supervisor that goes on where another program has left off: the number of that program's note, or the word
+    /// for a trial.
     Succeed(String, Box<Settings>),
     /// Load a server and measure.
     Bench(Box<Bench>),
-    /// Compare servers: the words behind the command, which the package's own code reads.
+    /// Compare servers: the words behind the command, which Python code of the package reads.
     Compare(Vec<String>),
-    /// Find processes and threads for an application: the words behind the command, for the package's own code.
+    /// Find the best processes and threads for an application: the words behind the command, which Python code of the
+    /// package reads.
     Tune(Vec<String>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
@@ -68,7 +69,7 @@ pub struct Import {
     pub output: Option<String>,
     /// Whether an existing file may be overwritten.
     pub replace: bool,
-    /// Whether restrictions may be lost: their routes refuse everybody then.
+    /// Whether restrictions may be lost: the routes that lose one then refuse everybody.
     pub accept_losses: bool,
 }
 
@@ -135,8 +136,8 @@ fn printed(args: &[String], usage: &str, help: String, text: String) -> Result<C
     }
 }
 
-/// Reads a command that a supervisor starts, as a worker or in its own place: a text of the supervisor, then the user's
-/// words.
+/// Reads the command line of a process that a supervisor starts, such as a worker or its own successor: a text of the
+/// supervisor, then the user's words.
 fn inner(
     command: &str,
     args: &[String],
@@ -382,7 +383,7 @@ fn bench_refusal(error: &clap::Error) -> Failure {
     refused(bench::ROWS, error, unknown, surplus)
 }
 
-// Ids of arguments that are no settings; no row has them.
+// Ids of arguments that are not settings; no row has such an id as its name.
 const TARGET: &str = "TARGET";
 const SHORT_HELP: &str = "-h";
 const LONG_HELP: &str = "--help";
@@ -491,7 +492,8 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 }
 
 /// Returns the help of an order, a setting, and keys of a file of sites. A name may be several of these: `adyton
-/// reload` and `--reload`; `chdir` of the server and of a group. With hyphens in front it is the setting alone.
+/// reload` and `--reload`; `chdir` of the server and of a group. With hyphens in front, a name stands for the setting
+/// alone.
 fn about_one(topic: &str, ink: Ink) -> Option<String> {
     let order = Order::find(topic).map(|order| help::order(order, ink));
     let setting = SettingRow::find(topic.trim_start_matches('-')).map(|row| help::one(row, ink));

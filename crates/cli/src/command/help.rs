@@ -308,7 +308,7 @@ fn bench_usage(ink: Ink) -> String {
 
 fn line<S>(row: &Row<S>, ink: Ink) -> String {
     let mut line = format!("  {}", flags(row, ink));
-    // Escape sequences take no column, so the width is that of the plain text.
+    // Escape sequences take no column, so the width of the plain text counts.
     let mut column = 2 + flags(row, Ink::Plain).chars().count();
     if column + 2 > DEFAULT_COLUMN {
         line.push('\n');

@@ -13,7 +13,8 @@ pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> 
         .map(|(_, name)| name)
 }
 
-/// Whether a name begins or ends with `wrong`. That needs four letters, because many names begin with a shorter word.
+/// Whether a name begins or ends with `wrong`. `wrong` must have four letters, because many names begin with a shorter
+/// word.
 fn holds(name: &str, wrong: &str) -> bool {
     wrong.len() >= 4 && (name.starts_with(wrong) || name.ends_with(wrong))
 }

@@ -140,7 +140,7 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     once(all)
 }
 
-/// Finds the places of a setting that has no effect on any route that inherits it from there.
+/// Finds the places where a setting has a value that affects no route, although some routes inherit it.
 fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool) -> Vec<Fault> {
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
     for route in sites.routes() {

@@ -36,7 +36,8 @@ struct FolderWalk<'f> {
 }
 
 impl FolderWalk<'_> {
-    /// Returns where a client was sent last before it came back to the redirect number `own`, which has `target`.
+    /// Returns the last target to which a client was sent before it came back to the redirect with the number `own`;
+    /// `target` is a request target that this redirect answers.
     fn back(&self, own: usize, target: &str) -> Option<String> {
         let (taken, mut next) = self.sent(target)?;
         if taken != own {

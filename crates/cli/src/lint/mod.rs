@@ -12,7 +12,7 @@
 //! | `folder_redirect_loops` | redirects that a folder has in a file of its own, and that lead back to themselves |
 //!
 //! A file may have other mistakes at the same time. A check that concludes something from a missing key asks
-//! [`Settings::is_unread`] first: it may be this key that was not understood.
+//! [`Settings::is_unread`] first: the key may be in the file, and only not have been understood.
 
 mod access;
 mod answers;

@@ -119,7 +119,7 @@ fn existing(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Returns the path of a client for a file beneath the folder of a route, if that route answers it.
+/// Returns the URL's path at which clients find a file beneath the folder of a route, if that route answers this path.
 fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
     if file.iter().any(|name| name.as_encoded_bytes().starts_with(b".")) {
         return None;
@@ -134,7 +134,7 @@ fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
     }
     let table = site.table();
     let mut tries = table.of(url.as_bytes());
-    // A route that takes only some requests leaves the others to the next.
+    // A route that takes only some requests leaves the other requests to the next route.
     let (_, _, first) =
         tries.find(|(_, _, tried)| tried.number == number || tried.route.when == When::default())?;
     (first.number == number).then_some(url)

@@ -89,10 +89,10 @@ struct Step {
 }
 
 impl Walk<'_> {
-    /// Returns a path of the route `own` that leads back to it, and where a client was sent last.
+    /// Returns a path of the route `own` that leads back to that route, and the last place to which a client was sent.
     fn back(&self, own: usize, redirect: Redirect<'_>, pattern: &PathPattern) -> Option<(Vec<u8>, String)> {
         let paths = paths_of(pattern);
-        // The first path of a prefix, which is the prefix itself, may be another route's.
+        // The first path of a prefix is the prefix itself, which may belong to another route.
         let known = if self.is_whole { 0 } else { paths.len() - 1 };
         paths.into_iter().skip(known).find_map(|path| {
             let target = self.follow(own, redirect, &path)?;
@@ -128,7 +128,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Returns the request that a client sends after the redirect of a route, if that leads to this site.
+    /// Returns the request that a client sends after the redirect of a route, if the redirect leads to this site.
     fn next(&self, own: usize, route: usize, redirect: Redirect<'_>, step: &Step) -> Option<Step> {
         let Redirect { status, location } = redirect;
         let (_, prefix_bytes) = self.taken(own, step).filter(|(taken, _)| *taken == route)?;

@@ -1,5 +1,5 @@
-//! Ways around a guard: a route authenticates clients, but only for some requests, and the others reach a route that
-//! authenticates nobody.
+//! Ways around a guard: a route authenticates clients, but only for some requests, and other requests reach a route
+//! that authenticates nobody.
 
 use adyton_route::{PathPattern, When};
 
@@ -52,8 +52,8 @@ fn of_site(site: &Site) -> Vec<Fault> {
     all
 }
 
-/// Returns paths that a pattern matches, one for each other route that may come behind the pattern's own
-/// route.
+/// Returns sample paths that a pattern matches: for a prefix, one more for each suffix that a route of the site has,
+/// because that route may also match.
 fn paths_of(pattern: &PathPattern, site: &Site) -> Vec<Vec<u8>> {
     let ends = site.routes.iter().flat_map(|route| &route.paths).filter_map(|path| match path {
         PathPattern::Suffix(end) => Some(&**end),
@@ -99,8 +99,8 @@ fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     if !methods.is_empty() && other.when.methods.is_empty() {
         return true;
     }
-    // If both routes name methods, requests that only read are probably meant to be open, but not those that
-    // change.
+    // If both routes name methods, requests that only read are probably meant to be open, and requests that change
+    // something are not.
     let is_left = |method: &&[u8]| !methods.iter().any(|own| **own == **method) && !SAFE.contains(method);
     if !methods.is_empty() && other.when.methods.iter().map(|method| &**method).any(|method| is_left(&method))
     {

@@ -270,7 +270,7 @@ fn call<'e>(expression: &'e str, names: &[&str]) -> Option<&'e str> {
     let inside =
         names.iter().find_map(|name| expression.strip_prefix(name)?.trim_start().strip_prefix('('))?;
     let inside = inside.strip_suffix(')')?;
-    // The last bracket has to be that of the call.
+    // The last bracket has to be the one that ends the call.
     let mut depth = 0_i32;
     for sign in inside.chars() {
         depth += i32::from(sign == '(') - i32::from(sign == ')');

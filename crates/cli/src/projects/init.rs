@@ -184,8 +184,8 @@ fn source(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..bytes.len().min(SOURCE_BYTES_MAX)]).into_owned())
 }
 
-/// Returns the name of the application that a source makes on its outermost level, and whether that is a function which
-/// makes it.
+/// Returns the name of the application in a source, assigned on the outermost level, and whether it is the name of a
+/// function that makes the application.
 fn application(source: &str) -> Option<(&'static str, bool)> {
     let begins = |name: &str, forms: &[&str]| {
         let is_one = |line: &str| {
@@ -255,7 +255,7 @@ bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for clients on other ma
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
 
-/// Width of comments, the same as that of code.
+/// Width of comments in the file that is made.
 const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";

@@ -50,7 +50,8 @@ impl<S: Has<Application>> Section<S> for Application {
             name: "chdir",
             kind: Kind::Path {
                 shape: "DIR",
-                // By the time that a process changes to this folder, it may be in another folder.
+                // The path is made absolute here: a process may be in another folder by the time that it changes to
+                // this one.
                 set: |settings, path| {
                     settings.as_mut().chdir = Some(std::path::absolute(&path).unwrap_or(path));
                 },

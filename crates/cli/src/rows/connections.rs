@@ -74,7 +74,7 @@ impl<S: Has<Connections>> Section<S> for Connections {
                 unit: Unit::Count,
                 least: 0,
                 most: 1_000_000_000,
-                // The range makes it fit.
+                // The range of the row makes the number fit.
                 set: |settings, number| {
                     settings.as_mut().keep_alive_requests_max = u32::try_from(number).unwrap_or(u32::MAX);
                 },

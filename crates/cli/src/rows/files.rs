@@ -22,7 +22,8 @@ pub struct Files {
     pub static_fall_through: bool,
     pub static_precompressed: bool,
     pub static_symlinks: bool,
-    /// The words for keys that folders may set in their `.adyton.toml`; `htaccess`: in their `.htaccess`.
+    /// The words for the keys that folders may set in their `.adyton.toml`; the field `htaccess` holds the words for
+    /// `.htaccess` files.
     pub may_set: MaySet,
     pub htaccess: MaySet,
     /// Names of the files that are read like Apache's `.htaccess`; empty: that name alone.

@@ -105,7 +105,7 @@ impl<S: Has<Listening>> Section<S> for Listening {
                 unit: Unit::Count,
                 least: 1,
                 most: 65_535,
-                // The range makes it fit.
+                // The range of the row makes the number fit.
                 set: |settings, number| settings.as_mut().backlog = u32::try_from(number).unwrap_or(u32::MAX),
             },
             default: "4096",

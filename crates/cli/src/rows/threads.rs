@@ -31,7 +31,7 @@ impl<S: Has<Threads>> Section<S> for Threads {
                 unit: Unit::Count,
                 least: 1,
                 most: 4096,
-                // The range makes it fit.
+                // The range of the row makes the number fit.
                 set: |settings, number| settings.as_mut().threads = u32::try_from(number).unwrap_or(1),
             },
             default: "16",
@@ -66,7 +66,7 @@ impl<S: Has<Threads>> Section<S> for Threads {
                 unit: Unit::Count,
                 least: 0,
                 most: 19,
-                // The range makes it fit.
+                // The range of the row makes the number fit.
                 set: |settings, number| settings.as_mut().slow_nice = u8::try_from(number).unwrap_or(0),
             },
             default: "10",

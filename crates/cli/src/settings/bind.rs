@@ -38,7 +38,7 @@ const HOST_BYTES_MAX: usize = 253;
 pub(crate) const EVERY_ADDRESS: &str = "0.0.0.0";
 
 impl Bind {
-    /// Whether the address is the same each time: for port 0 the kernel picks another port.
+    /// Whether the address is the same at each start: for port 0 the kernel picks another port each time.
     pub fn is_one(&self) -> bool {
         !matches!(self, Self::Tcp { port: 0, .. })
     }

@@ -347,8 +347,7 @@ fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bo
 
 /// Refuses settings that would have no effect without a supervisor and workers.
 fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> {
-    // A process without workers sets its own `umask`, and has a better message about `user` when it begins to
-    // serve.
+    // A process without workers sets its own `umask`, and has a better message about `user` when it begins to serve.
     const OTHERS: [&str; 3] = ["processes", "umask", "user"];
     let is_asked = |chosen: &&Chosen<'_>| {
         let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);

@@ -209,7 +209,7 @@ impl<S> Row<S> {
     /// Half a sentence that says what is right, to stand behind the name and the value.
     pub fn apply(&self, settings: &mut S, text: &str) -> Result<(), String> {
         if text.contains('\0') {
-            // Only a keyword can contain a NUL: paths and variables of the kernel end there.
+            // Only a keyword can contain a NUL: arguments and variables that come from the kernel end at the first NUL.
             return Err("a NUL character cannot be part of a setting".to_owned());
         }
         match self.kind {

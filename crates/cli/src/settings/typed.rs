@@ -141,9 +141,9 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Whether this process serves a site, or passes its requests on to the process that does. A process does so for
-    /// all sites at the addresses of the server. Only a process of a group with addresses of its own does so for the
-    /// sites at those addresses instead.
+    /// Whether this process serves a site, or passes its requests on to the process that does. A process that accepts
+    /// connections at the server's addresses has all sites at those addresses. A process of a group with addresses of
+    /// its own has the sites at the group's addresses instead.
     pub fn has(&self, site: &Site) -> bool {
         match self.part {
             Part::Whole => true,
@@ -190,7 +190,8 @@ pub(crate) enum Reader {
 /// The part of a file that a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Part {
-    /// The whole file: the process checks it, or has other processes serve it, and looks at the disk for both.
+    /// The whole file: the process checks the file, or has other processes serve it; in both cases it looks at the
+    /// disk.
     #[default]
     Whole,
     /// All that belongs to no group.
@@ -217,8 +218,8 @@ pub struct Group {
     pub bind: Vec<Bind>,
     /// The place of `bind`.
     pub bind_said_at: SaidAt,
-    /// Everything in the file that the group's processes depend on: they can stay if the fingerprint stays
-    /// the same.
+    /// Everything in the file that the group's processes depend on: the processes can stay if the fingerprint stays the
+    /// same.
     pub fingerprint: String,
     /// The line of the file where the group begins.
     pub line: usize,

@@ -38,7 +38,7 @@ pub(crate) fn octal(text: &str, example: &str) -> Result<u32, String> {
 }
 
 impl Unit {
-    /// Reads a number; nothing when it is malformed, too large, or not whole in the smallest unit.
+    /// Reads a number; returns `None` if it is malformed, too large, or not whole in the smallest unit.
     pub fn parse(self, text: &str) -> Option<u64> {
         let text = if self == Unit::Rate { text.strip_suffix("/s").unwrap_or(text) } else { text };
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

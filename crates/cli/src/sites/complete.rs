@@ -199,7 +199,7 @@ struct Maker<'g> {
     groups: &'g [Group],
     apps: Vec<AppTarget>,
     mistakes: Vec<Mistake>,
-    /// The group of applications of the site that name none.
+    /// The group of the site's applications whose routes name no group.
     of_pages: Option<usize>,
     /// The group at whose own addresses the site is found.
     bound: Option<usize>,

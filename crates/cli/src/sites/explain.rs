@@ -197,8 +197,8 @@ impl Sites {
     }
 
     /// Returns the number of the site that a request is for, and whether the site has the name. The port of the URL
-    /// tells which address the client has connected to: of the addresses with that port, or of all if no address has
-    /// it, the first with a site of this name is taken.
+    /// tells to which address the client has connected: the first address with that port that has a site of this name.
+    /// If no address has that port, all addresses are searched.
     fn site_of(&self, request: Request<'_>, host: &str, is_https: bool) -> (usize, bool) {
         let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or(if is_https { 443 } else { 80 });

@@ -44,7 +44,7 @@ pub(crate) fn is_file(target: &str) -> bool {
     Path::new(target).extension().is_some_and(|end| end == "toml")
 }
 
-/// Checks that a key of such a table takes this value.
+/// Checks that a key of a table with this scope takes this value.
 ///
 /// # Errors
 ///

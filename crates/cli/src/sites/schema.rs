@@ -81,7 +81,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
     (row.name.to_owned(), value)
 }
 
-/// Returns the words of a choice; numbers may be written as such.
+/// Returns the words of a choice, and the numbers among them once more as numbers, without quotes.
 fn choices(words: &[&str]) -> Vec<Value> {
     let numbers = words.iter().filter_map(|word| word.parse::<u64>().ok()).map(Value::from);
     words.iter().map(|word| json!(word)).chain(numbers).collect()

@@ -25,7 +25,7 @@ pub(crate) fn serve(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settin
     }
 }
 
-/// Returns the sentence with which `adyton serve app` refuses, after a look at the status.
+/// Returns the sentence with which `adyton serve app` refuses these flags and variables; the exit status must be 2.
 pub(crate) fn refusal(flags: &[&str], variables: &[(&str, &str)]) -> String {
     let failure = serve(flags, variables).expect_err("must be refused");
     assert_eq!(failure.status, 2);

@@ -76,15 +76,15 @@ impl OwnedHead {
     }
 }
 
-/// Checks the properties that the reference does not compute: the names as they are known, the tables, the order of
-/// spans.
+/// Checks the properties that the reference does not compute: the names that are known, the tables of fields, and the
+/// order of spans.
 fn check_details(head: &Head, input: &[u8]) {
     let method = head.method_span.of(input);
     let expected = METHODS.iter().find(|(name, _)| name.as_bytes() == method).map_or(Method::Other, |m| m.1);
     assert_eq!(expected, head.method);
     let mut end = head.target.end;
     for field in head.fields.as_slice() {
-        // The host of a target takes the place of the field's.
+        // The host of a target replaces the value of the field `Host`.
         let is_of_target = field.known == Known::Host && head.host == Some(field.value);
         let is_behind =
             field.name.end < field.value.start || is_of_target && field.value.end <= head.target.end;
@@ -180,7 +180,7 @@ fn naive_target<'t>(method: &[u8], target: &'t [u8]) -> Option<TargetParts<'t>> 
     Some((path, query, authority))
 }
 
-/// Whether the authority has a port; `None` when it is not one.
+/// Whether the authority has a port; `None` if the text is no authority.
 fn naive_authority(authority: &[u8]) -> Option<bool> {
     let text = str::from_utf8(authority).ok()?;
     let (host, port) = match text.rfind(':') {

@@ -23,9 +23,9 @@ pub(crate) fn check_header(input: &[u8]) {
     }
 }
 
-/// Panics unless requests with `lines` for fields keep these promises: a client that is no trusted proxy is not
-/// believed, values that are told are well-formed, reading the fields that are left strips and rewrites nothing more,
-/// and fields that a client puts in front change nothing.
+/// Panics unless requests with `lines` for fields keep these promises. A client that is no trusted proxy is not
+/// believed. All values that are believed are well-formed. If the remaining fields are read again, nothing more is
+/// stripped or rewritten. Fields that a client puts in front change nothing.
 pub(crate) fn check_fields(lines: &[u8], names: &[&str]) {
     let trust = trust(names);
     with_request(lines, |request| {

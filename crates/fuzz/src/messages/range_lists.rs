@@ -35,7 +35,7 @@ fn naive(value: &[u8], bytes: u64) -> Requested {
     if ranges.is_empty() { Requested::Unsatisfiable } else { Requested::Ranges(ranges) }
 }
 
-/// Reads one range, cut to the file; `None` when it is not a range.
+/// Reads one range, cut to the file; `None` if the text is not a range.
 fn naive_range(spec: &[u8], bytes: u128) -> Option<Range<u128>> {
     let (start, end) = match split_once(spec, b'-')? {
         (b"", suffix) => (bytes.saturating_sub(naive_number(suffix)?), bytes),
@@ -55,7 +55,7 @@ fn naive_number(digits: &[u8]) -> Option<u128> {
     }
 }
 
-/// Merges two ranges that touch or overlap, if there are such.
+/// Merges two ranges that touch or overlap, if there are any.
 fn merge_two(ranges: &mut Vec<Range<u128>>) -> bool {
     for at in 0..ranges.len() {
         for other in at + 1..ranges.len() {

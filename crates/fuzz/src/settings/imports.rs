@@ -3,10 +3,11 @@
 use adyton_cli::{Command, parse};
 use adyton_import::{Found, Kind, import};
 
-/// Panics unless a text is refused with a sentence, or becomes a file of sites that only lacks files which it names.
+/// Panics unless a text is refused with a sentence, or becomes a file of sites that is right, apart from absent files
+/// and from settings that contradict each other.
 pub(crate) fn check(kind: Kind, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // An included file is the same text again, so that inclusion ends at the limit or as a circle.
+    // An included file is the same text again, so inclusion ends at the limit, or because it is a circle.
     let mut include = |name: &str| -> Result<Vec<Found>, String> {
         Ok(vec![Found { name: name.to_owned(), text: text.to_owned() }])
     };

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use adyton_cli::{Command, Question, Site, parse};
 use adyton_route::spelled;
 
-/// Panics unless a text is refused with sentences that say where, or is a file whose routes are found as if each were
-/// tried.
+/// Panics unless a text is refused with a message, or is a file whose table finds the same routes as a trial of each
+/// route.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words = ["check", "site.toml"].map(str::to_owned);
@@ -28,7 +28,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
 }
 
-/// Panics unless the routes of a path are those that match it, in the order in which all are tried.
+/// Panics unless the table finds exactly the routes that match a path, in the order in which all routes are tried.
 fn check_routes(site: &Site, path: &str) {
     let path = spelled(path.as_bytes()).expect("no dot segments");
     let all = site.table();

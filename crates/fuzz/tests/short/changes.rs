@@ -38,7 +38,7 @@ impl<'c> Changes<'c> {
         &self.input
     }
 
-    /// Replaces a range of bytes, which may be empty, by others.
+    /// Replaces a range of bytes, which may be empty, by other bytes.
     fn change(&mut self) {
         let Changes { corpus, words, input, random } = self;
         let from = random.below(input.len() + 1);

@@ -33,7 +33,7 @@ fn with_request<T>(fields: &str, use_request: impl FnOnce(Request<'_>) -> T) -> 
     use_request(head.of(bytes.as_bytes()))
 }
 
-/// Returns all facts that were told, as text; of the stripped fields only those that were sent.
+/// Returns all facts that were told, as text; a stripped field is shown only if it was sent.
 fn told(trust: &Trust, peer: &str, fields: &str) -> String {
     with_request(fields, |request| in_words(&trust.told(peer.parse().ok(), request), request))
 }
@@ -307,7 +307,7 @@ fn naive(trust: &Trust, lines: &[String]) -> (Option<IpAddr>, Vec<String>) {
 }
 
 /// Random lists (addresses, proxies, garbage, empty elements) in up to three fields: the client and the kept list equal
-/// those of the reference.
+/// the results of the reference.
 #[test]
 fn walks_agree_with_the_slow_one() {
     const ELEMENTS: [&str; 8] =

@@ -37,7 +37,8 @@ pub(crate) struct Document {
 /// Keys of actions that run in a group.
 const IN_GROUPS: [&str; 4] = ["app", "handler", "scripts", "cgi"];
 
-/// Limit of groups: a process cannot be handed passages to more groups.
+/// Limit of groups: a process cannot be handed more passages, which are the sockets through which it passes connections
+/// to groups.
 const GROUPS_MAX: usize = 64;
 
 /// The settings that a table gives.
@@ -668,7 +669,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that each name belongs to one site at each address, and that only the first site at an address has none.
+    /// Checks that each name belongs to one site at each address, and that only the first site at an address has no
+    /// name.
     fn check_hosts(&mut self, sites: &[SiteTable]) {
         let mut lines: HashMap<(&[Bind], &HostPattern), usize> = HashMap::new();
         let mut seen: HashSet<&[Bind]> = HashSet::new();

@@ -60,7 +60,8 @@ impl Place {
     }
 }
 
-/// Whether a setting may stand in such a table. `static` may not: a folder of files is a route in a file of sites.
+/// Whether a setting may stand in a table with this scope. `static` may not: a folder of files is a route in a file of
+/// sites.
 pub(crate) fn is_of(row: &SettingRow, scope: Scope) -> bool {
     row.scope >= scope && row.name != "static"
 }

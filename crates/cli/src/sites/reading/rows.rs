@@ -244,7 +244,7 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
 ];
 
 /// Whether a setting may stand in `[groups.NAME]`, which is about processes and how they run applications. Settings of
-/// connections are the server's, and settings of requests and answers are those of sites.
+/// connections belong to the server, and settings of requests and answers belong to sites.
 pub(crate) fn is_of_group(row: &SettingRow) -> bool {
     const OF_SERVER: [&str; 11] = [
         "admin",

@@ -38,7 +38,7 @@ impl Document {
     }
 
     /// Whether the workers that accept the connections of a site may start its scripts. If folders have settings of
-    /// their own, these may have any script run.
+    /// their own, these settings may have any script run.
     fn starts_where_it_accepts(&self, site: &SiteTable) -> bool {
         let speaks = |given: &Given| ["may-set", "htaccess"].iter().any(|key| given.of(key).is_some());
         let starts = |route: &RouteTable| {
