@@ -17,8 +17,8 @@ const LOOK_MS: u64 = 2_000;
 /// The search ends when the rate that does not hold is less than this many times the rate that holds.
 const CLOSE: f64 = 1.05;
 
-/// Rates that are tried at most: a dozen halvings, down to one part in some thousands, and the rates that then close
-/// in.
+/// The largest number of rates that are tried: a dozen halvings, which divide the rate by some thousands, and the rates
+/// that then close in.
 const RATES_MAX: usize = 16;
 
 /// The lowest rate that is tried, in requests a second.
@@ -79,8 +79,8 @@ pub struct Found {
     pub invalid: Vec<&'static str>,
     /// The gates in `invalid` with their reasons: what was seen when each of them failed first.
     pub reasons: Vec<Reason>,
-    /// Gates that failed in one of these two ways and are accepted: the server does at least this rate, and may do more
-    /// when undisturbed.
+    /// Gates that failed in one of the two ways of `invalid` and are accepted: the server does at least this rate, and
+    /// may do more when undisturbed.
     pub disturbed: Vec<Reason>,
 }
 

@@ -1,4 +1,4 @@
-//! Each directive that a configuration of Apache may have is carried over, or told with what to do instead.
+//! Each directive that a configuration of Apache may have is carried over, or reported with what to do instead.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -7,7 +7,7 @@ mod common;
 use adyton_import::{Import, Kind};
 use common::with_files;
 
-/// Directives of Apache itself: those that are compiled in, and of the modules that run processes and threads.
+/// Directives of Apache itself: of its compiled-in parts, and of the modules that run processes and threads.
 const CORE: &str = "AcceptFilter AcceptPathInfo AccessFileName AddDefaultCharset AllowEncodedSlashes AllowOverride AllowOverrideList \
     AsyncRequestWorkerFactor CGIPassAuth CGIVar ChrootDir ContentDigest CoreDumpDirectory DefaultRuntimeDir DefaultType Define DocumentRoot \
     EnableMMAP EnableSendfile Error ErrorDocument ErrorLog ErrorLogFormat ExtendedStatus FileETag FlushMaxPipelined FlushMaxThreshold \

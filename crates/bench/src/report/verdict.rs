@@ -11,9 +11,9 @@ use crate::report::numbers::{float, ms};
 use crate::report::reason::Reason;
 use crate::report::whole::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
 
-/// Little's law: the mean number of requests under way must equal rate times mean time, or the figures lack some
-/// requests; this is the tolerance. Requests under way at either end lie only partly in the measurement, which matters
-/// if requests take long; this part is known.
+/// Tolerance for Little's law: the mean number of requests under way must equal rate times mean time, or the figures
+/// lack some requests. Requests under way at either end lie only partly in the measurement, which matters if requests
+/// take long; their part is known, and does not count as a deviation.
 const LITTLE_OFF_MAX: f64 = 0.05;
 
 /// Answers and seconds below which Little's law and steadiness say nothing.

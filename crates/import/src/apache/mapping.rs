@@ -372,7 +372,7 @@ pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
 pub(super) const REDIRECT: &str =
     "a redirect leads from a path, or from ^/old/(.*)$, to a target without variables";
 
-/// Notes the loss of a redirect; one that refuses is reported where its paths are refused.
+/// Notes the loss of a redirect; a redirect that refuses is reported where its paths are refused.
 fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, _) = parts(line);
     if status < 400 {

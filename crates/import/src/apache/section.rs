@@ -79,7 +79,8 @@ impl Sections {
         self.of_file(folder, "", path)
     }
 
-    /// Returns the sections that count for one file, like [`effective`](Sections::effective), with those for its name.
+    /// Returns the sections that count for one file, like [`effective`](Sections::effective), and the sections for its
+    /// name.
     pub(super) fn of_file(&self, folder: Option<&str>, file: &str, path: &str) -> Vec<&[Line]> {
         let mut all: Vec<&[Line]> = vec![&self.all];
         let has = |outer: &str| folder.is_some_and(|folder| is_beneath(outer, folder));

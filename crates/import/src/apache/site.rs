@@ -489,7 +489,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     for mut route in made {
         route.paths.clone_from(&paths);
         if !route.keys.has("respond") {
-            // The access rules are known, but not the action: the folder is that of another route.
+            // The access rules are known, but not the action: the folder belongs to another route.
             let why = "such files are in folders of other routes, so they are refused to everybody";
             draft.lose(place, &line.text, why);
             route.respond(403, place);
@@ -554,7 +554,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Whether no folder that is served matches a section with wildcards, or is beneath a folder that matches.
+/// Whether a section with wildcards matches no folder that is served, and no folder above such a folder.
 fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     let [name] = line.args.as_slice() else { return false };
     let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };

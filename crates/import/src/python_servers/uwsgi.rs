@@ -13,7 +13,7 @@ struct Entry {
     key: String,
     value: String,
     place: Place,
-    /// Whether another value contains it, as `%(key)`.
+    /// Whether another value contains this key, as `%(key)`.
     is_used: bool,
 }
 
@@ -114,7 +114,7 @@ fn filled(value: &str, entries: &mut [Entry]) -> String {
     out + rest
 }
 
-/// Limit of a value that is made of others.
+/// Limit of a value that is made of other values.
 const FILLED_BYTES_MAX: usize = 4096;
 
 /// Entries that are no settings of the server.

@@ -48,7 +48,7 @@ impl Node {
         if let Item::Map(pairs) = &self.item { pairs } else { &[] }
     }
 
-    /// Returns the values of a list, or the only one.
+    /// Returns the values of a list, or the value itself if it is no list.
     pub(crate) fn each(&self) -> &[Node] {
         if let Item::List(list) = &self.item { list } else { std::slice::from_ref(self) }
     }

@@ -102,7 +102,7 @@ impl Started {
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
     if forks::is_child() {
-        // The thread that had locked `RUNNING` may be gone in the child.
+        // In a forked child, the thread that had locked `RUNNING` may be gone.
         return None;
     }
     lock().as_ref().map(|running| Arc::clone(&running.server))
@@ -126,7 +126,7 @@ unsafe extern "C" {
 
 /// Whether the application has replaced Python's threads by greenlets.
 fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
-    // CPython 3.13 has the first name, older ones the second; the original function is written in C.
+    // CPython 3.13 has the first name, older versions have the second; the original function is written in C.
     for name in ["_start_joinable_thread", "_start_new_thread"] {
         if let Some(start) = threading.getattr_opt(name)? {
             return Ok(!start.is_instance_of::<PyCFunction>());

@@ -44,7 +44,7 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
 }
 
-/// Makes sure that the log can be written, before anything else begins; other faults are reported with it.
+/// Makes sure that the log can be written, before anything else begins; a fault of the log is reported with all others.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     match error_log(settings) {
         Some(fault) => {
@@ -56,7 +56,7 @@ pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// All faults of settings, some of which may already be known to be wrong.
+/// All faults of settings, also if some of the settings are already known to be wrong.
 pub(crate) fn faults(settings: &Settings) -> Vec<Fault> {
     let (mut faults, _) = look(settings);
     faults.extend(error_log(settings));
@@ -137,7 +137,7 @@ fn pages(settings: &Settings) -> Vec<Fault> {
     all.filter_map(|(status, file)| page(settings, *status, file).err()).collect()
 }
 
-/// Error pages that are run: their source text must not be sent.
+/// Faults of error pages whose files are run: the source text of a program must not be sent.
 fn run_pages(settings: &Settings) -> Vec<Fault> {
     let mut found: Vec<Fault> = Vec::new();
     let mut add = |at, name: &str| {

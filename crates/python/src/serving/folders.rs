@@ -54,7 +54,8 @@ pub(super) struct RouteFolder<'r> {
     pub(super) settings: &'r Settings,
 }
 
-/// Lets the folders of a route, which [`speaking`] has opened, have files run and name their indexes, if they may.
+/// Lets the folders of a route, which [`speaking`] has opened, have files run and name their indexes, if they may do
+/// so.
 pub(super) fn folders(
     mut folders: Folders,
     folder: RouteFolder<'_>,
@@ -80,7 +81,7 @@ pub(super) fn folders(
     Ok(folders.running(programs(place, root, settings)?))
 }
 
-/// Opens the folders in the folder of a route, with itself; `None` if folders may set nothing. `sources` are files that
+/// Opens the folder of a route and the folders in it; `None` if folders may set nothing. `sources` are files that
 /// routes of the site run.
 pub(super) fn speaking(folder: RouteFolder<'_>, sources: &[Sources]) -> Result<Option<Folders>, Failure> {
     let RouteFolder { number, place, url, settings } = folder;

@@ -262,7 +262,7 @@ fn folder(settings: &Settings, group: &Group) -> PathBuf {
     folder.components().collect()
 }
 
-/// The fault of a group's Python, if one is known without running it: it may be another user's program.
+/// The fault of a group's Python, if it is known without running this Python, which may be another user's program.
 fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<Fault>> {
     let Some(python) = &group.python else { return Ok(None) };
     let module = py.import("adyton._process.pythons")?;

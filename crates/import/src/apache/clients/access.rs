@@ -134,7 +134,7 @@ impl Access {
         if other.is_open() || self.is_nobody() {
             return other;
         }
-        // A condition that no key can say would let more clients in; without the condition fewer clients are let in.
+        // A rule whose condition no key can express would let in more clients than in Apache, so the rule is left out.
         if !other.lost.is_empty() {
             let told = std::mem::take(&mut other.lost);
             if self.lost.is_empty() {

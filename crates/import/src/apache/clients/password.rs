@@ -18,7 +18,7 @@ impl Users {
         self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
     }
 
-    /// Returns the users of both.
+    /// Returns the users of both rules.
     pub(super) fn or(self, other: Users) -> Users {
         if self.is_all() || other.is_all() {
             return Users::default();

@@ -112,7 +112,7 @@ fn express_start(
     if file.rsplit('/').next() != Some("httpd.conf") {
         return Ok(None);
     }
-    // The bracket makes it a pattern, so the file may be absent.
+    // The bracket makes the name a pattern, so the file may be absent.
     let found = includes.find("apachect[l]", &Place { file: Arc::clone(file), line: 1 })?;
     for one in &found {
         let file: Arc<str> = one.name.clone().into();
@@ -128,7 +128,7 @@ fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<S
     if file.rsplit('/').next() != Some("apache2.conf") {
         return Ok(all);
     }
-    // The bracket makes it a pattern, so the file may be absent.
+    // The bracket makes the name a pattern, so the file may be absent.
     for found in includes.find("envvar[s]", &Place { file: Arc::clone(file), line: 1 })? {
         let file: Arc<str> = found.name.into();
         includes.begin(&file, &found.text)?;
@@ -384,7 +384,7 @@ fn has_restriction(section: &Line) -> bool {
     })
 }
 
-/// Directives that deny some clients, or say which clients are asked for what.
+/// Directives that deny some clients, or without which clients might see more.
 const GUARDS: [&str; 13] = [
     "require",
     "deny",
