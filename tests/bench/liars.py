@@ -155,7 +155,7 @@ def bans() -> bytes:
 
 
 def hangs_behind(answer: bytes) -> Callable[[], bytes]:
-    """Send this for every tenth request; after it, nothing is sent on its connection."""
+    """Send this answer for every tenth request, and nothing more on the same connection."""
     return lambda: every_tenth(answer)
 
 
@@ -249,7 +249,7 @@ def before(kind: str, number: int, answered: int) -> bool:
 
 
 def serve(connection: socket.socket, kind: str, number: int) -> None:  # noqa: C901 - a branch for each lie
-    """Answer each request of one connection; an answer that is not whole ends it."""
+    """Answer each request of one connection; an answer that is not whole ends the connection."""
     held, pieces, answered = b"", 0, 0
     _needed = bytearray(b"x") * (HELD if kind == HOLDS else 0)
     with connection:

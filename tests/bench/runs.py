@@ -68,7 +68,7 @@ def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
 
 @contextmanager
 def full_queue() -> Iterator[None]:
-    """Keep a listen queue of this process full: it is not the measured server's, and nothing is accepted."""
+    """Keep a listen queue full that belongs to this process, not to the server: no connection is accepted."""
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0), backlog=1) as listener, contextlib.ExitStack() as clients:
 

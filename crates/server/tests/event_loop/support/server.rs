@@ -29,7 +29,7 @@ pub(crate) fn config() -> Config {
     Config { body_files: Quota::new(1 << 30), server: b"Server: adyton\r\n".to_vec(), ..Config::default() }
 }
 
-/// The limits of a site whose application may be silent for so long.
+/// The limits of a site whose application may be silent for `silence_ms`.
 pub(crate) fn limits(silence_ms: u64) -> SiteLimits {
     SiteLimits { call: CallLimits { silence_ms, total_ms: 0 }, ..SiteLimits::default() }
 }
