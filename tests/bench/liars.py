@@ -49,14 +49,14 @@ _recent: collections.deque[float] = collections.deque()
 
 
 def age() -> float:
-    """Return how long ago the first request came."""
+    """Return the time since the first request came."""
     if not _first_at:
         _first_at.append(time.monotonic())
     return time.monotonic() - _first_at[0]
 
 
 def age_of_load() -> float:
-    """Return how long ago the load began; zero before that."""
+    """Return the time since the load began; zero before the load."""
     return age() if _first_at or next(_numbers) > PROBES else 0.0
 
 

@@ -158,7 +158,7 @@ def test_order_of_loads() -> None:
 
 
 def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measurement that something other than the peer has spoilt must be repeated in its round, and told."""
+    """A measurement that something besides the peer spoilt must be repeated in its round, and reported."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     reasons = [

@@ -41,7 +41,7 @@ const TRIES: usize = 2;
 pub struct Step {
     /// `closed`, `constant` or `poisson`.
     pub load: &'static str,
-    /// Requests a second that were due; in the closed loop, those that had an outcome.
+    /// Requests a second that were due; in the closed loop, requests a second that had an outcome.
     pub rate: f64,
     /// Right answers a second.
     pub answered: f64,

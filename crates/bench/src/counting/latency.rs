@@ -25,7 +25,7 @@ impl Times {
         Self::within(DIGITS)
     }
 
-    /// Makes one of many histograms.
+    /// Makes a histogram that takes less memory, because there may be many.
     pub(crate) fn coarse() -> Self {
         Self::within(DIGITS_COARSE)
     }

@@ -129,7 +129,7 @@ pub(crate) struct Tally {
     pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
     pub(crate) compared: u64,
-    /// Requests that were sent, and right answers, those outside the measurement included.
+    /// Requests that were sent, and right answers, inside and outside the measurement.
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
     /// Outcomes by URL, if the plan has a list of URLs.

@@ -26,7 +26,7 @@ pub(crate) struct Share {
 }
 
 impl Schedule {
-    /// Makes the schedule of one thread. If arrivals are constant, those of all threads together are at equal
+    /// Makes the schedule of one thread. If arrivals are constant, the arrivals of all threads together are at equal
     /// distances.
     pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, share: Share) -> Self {
         let Share { thread, threads } = share;

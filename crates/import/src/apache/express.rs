@@ -106,7 +106,7 @@ pub(super) fn known<'l>(sections: &[&'l [Line]]) -> impl Iterator<Item = &'l Lin
     sections.first().copied().unwrap_or_default().iter().filter(|line| line.name == HANDLER)
 }
 
-/// Returns the handler that a rule of these sections gives requests to, and whether files come before it.
+/// Returns the handler that a rule of these sections gives requests to, and whether files take precedence over it.
 pub(super) fn rule<'l>(sections: &[&'l [Line]]) -> Option<(&'l Line, bool)> {
     let (mut found, mut has_files) = (None, false);
     for line in sections.iter().flat_map(|section| section.iter()) {

@@ -50,7 +50,7 @@ impl Mapping {
         if self.is_exact { self.path == path } else { is_beneath(&self.path, path) }
     }
 
-    /// Returns a copy of this mapping, for when another mapping answers the path itself.
+    /// Returns a copy of this mapping that leaves the path itself to another mapping.
     pub(super) fn without_path(&self) -> Mapping {
         let mut mapping = self.clone();
         if let Answer::Program { has_path, .. } = &mut mapping.answer {

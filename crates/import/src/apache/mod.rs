@@ -141,7 +141,7 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     draft.sites.push(site);
 }
 
-/// Takes the lines that the caller wants separately, and returns them and the others.
+/// Splits off the lines that the caller wants separately, and returns them and the other lines.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
     let (indexes, others) = indexes::take(others);

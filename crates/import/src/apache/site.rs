@@ -14,7 +14,7 @@ use crate::text::regex::{ends, is_one_way, literal};
 /// Limit of a site's paths; each is compared with each.
 const PATHS_MAX: usize = 2_000;
 
-/// Makes the routes of a site; `sections` include those of `.htaccess` files.
+/// Makes the routes of a site; `sections` include the sections of `.htaccess` files.
 pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let Some(place) = site.place.clone() else { return };
     let mappings = mapping::read(lines, draft);

@@ -29,7 +29,8 @@ pub(super) struct Around<'d> {
     pub(super) prefixes: Vec<String>,
 }
 
-/// Returns the routes of a location: the first route answers, and the others answer requests that it leaves to them.
+/// Returns the routes of a location: the first route answers, and the others answer requests that the first leaves to
+/// them.
 pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut Draft) -> Vec<Route> {
     let mut all = Vec::new();
     let find = |name: &str| location.directives.iter().find(|one| one.name == name);

@@ -16,7 +16,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Returns the part that distinguishes addresses: all IPv4 and all IPv6 addresses together are one.
+    /// Returns the part that distinguishes addresses; the wildcard addresses of IPv4 and IPv6 count as one.
     pub(crate) fn reach(&self) -> String {
         let every = ["0.0.0.0:", "[::]:"].iter().find_map(|front| self.bind.strip_prefix(front));
         every.map_or_else(|| self.bind.clone(), |port| format!("*:{port}"))

@@ -57,7 +57,7 @@ impl Node {
 /// The line of a mistake, and the sentence about it.
 pub(super) type Wrong = (usize, &'static str);
 
-/// Limit of values in values; deeper ones are no configuration.
+/// Limit of values in values; a deeper nesting is no configuration.
 const DEPTH_MAX: usize = 64;
 
 /// Reads a text from a place on.

@@ -17,7 +17,7 @@ use super::settings::{
 };
 use crate::serving::run::load::is_of_group;
 
-/// Looks for faults in settings, and warns of doubtful ones. Returns the opened parts, with which a server serves.
+/// Looks for faults in settings, and warns of doubtful settings. Returns the opened parts, with which a server serves.
 pub(super) fn check_settings(settings: &Settings) -> Result<Prepared, Failure> {
     let (faults, prepared) = look(settings);
     if !faults.is_empty() {

@@ -215,7 +215,7 @@ fn needs<'s>(
     Ok(needs)
 }
 
-/// The files that a group needs for an application; modules are looked for in `places` before the installed ones.
+/// The files that a group needs for an application; modules are looked for in `places` before the installed modules.
 fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
     let need = |path: PathBuf, how: How| Need::new(app.said_at.clone(), "", path, how);
     let mut needs = match &app.target {

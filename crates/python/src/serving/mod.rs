@@ -403,7 +403,7 @@ struct Sockets {
     passages: Vec<Passage>,
 }
 
-/// The sockets of other workers, and this one's share of the connections.
+/// The sockets of other workers, and this worker's share of the connections.
 struct Others {
     sockets: Vec<OwnedFd>,
     share: Share,

@@ -197,7 +197,7 @@ struct Around {
 }
 
 impl Around {
-    /// Reads these settings; `all` are those of the server.
+    /// Reads these settings; `all` are the settings of the server.
     fn of(all: &Settings, settings: &Settings, guard: Option<GuardNumber>, shared: &mut Shared) -> Around {
         let changes = Changes {
             edits: settings.head_edits(),
@@ -303,7 +303,7 @@ fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
     FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
 }
 
-/// Gives a route the time limits of its own settings, if those of its site differ.
+/// Gives a route the time limits of its own settings, if the time limits of its site differ.
 fn timed(
     route: Route,
     site: &CliSite,

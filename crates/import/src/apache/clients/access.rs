@@ -13,7 +13,7 @@ pub(crate) struct Access {
     deny: Vec<String>,
     /// Users that are let in; `None`: no password is asked for.
     users: Option<Users>,
-    /// Whether an address of `allow` is enough without a password, and a password without such an address.
+    /// Whether an address of `allow` or a password is enough; if not, both are needed.
     is_either: bool,
     /// Further conditions that no key can say: each is a restriction that is lost.
     lost: Vec<(Place, String, &'static str)>,

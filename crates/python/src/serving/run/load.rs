@@ -112,7 +112,7 @@ fn function(
     settings: &Settings,
     wanted: Wanted,
 ) -> Result<Application, Failure> {
-    // This process has already changed its folder, and a group's own folder is not the one that the file means.
+    // This process has already changed its folder, and a group's own folder is not the folder that the file means.
     let base = settings.own_folder().and(settings.application.chdir.as_deref()).unwrap_or(Path::new("."));
     let found = wanted.find(base).map_err(|fault| Failure::of(vec![fault]))?;
     let (place, attribute, is_file) = match found {

@@ -24,7 +24,7 @@ use super::{Closure, PATIENCE, Witness};
 /// Connections that wait in the kernel: more than a test makes.
 const BACKLOG: u32 = 1024;
 
-/// Limits that no test meets by accident; each test sets those that it is about.
+/// Limits that no test meets by accident; each test sets the limits that it is about.
 pub(crate) fn config() -> Config {
     Config { body_files: Quota::new(1 << 30), server: b"Server: adyton\r\n".to_vec(), ..Config::default() }
 }
