@@ -24,7 +24,8 @@ const RATES_MAX: usize = 16;
 /// The lowest rate that is tried, in requests a second.
 const RATE_MIN: f64 = 1.0;
 
-/// Tries to confirm the rate that was found: it must hold once more, and a little less is tried when it does not.
+/// The most tries to confirm the rate that was found: it must hold once more; otherwise, a slightly lower rate is
+/// tried.
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that judge the server, and thereby the rate; the other gates judge this program and the machine.

@@ -115,7 +115,7 @@ fn restrictions_open() {
         assert!(made.opens(), "{name}: {}", made.text);
         assert!(made.text.contains("\nrespond = 503"), "{name}: {}", made.text);
     }
-    // File names that are lost matter only where such files count.
+    // The names in `AccessFileName` matter only if such files count.
     let counts = "<Directory /srv/a>\nAllowOverride All\n</Directory>";
     assert!(imported(&format!("AccessFileName a/b\n{counts}")).opens());
     assert!(!imported(&format!("AccessFileName .acl .htaccess\n{counts}")).opens());

@@ -6,7 +6,7 @@ use crate::plan::Arrivals;
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// An endless series of times, in nanoseconds from the start; the same for the same seed.
+/// An endless series of times, in nanoseconds from the start; one seed always gives the same times.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     arrivals: Arrivals,

@@ -16,7 +16,7 @@ use crate::report::whole::{
 };
 
 /// A connection counts as slow if the mean time of its answers is more than this many times the p99 of all answers. A
-/// connection with fewer answers than the minimum does not count, because there chance decides.
+/// connection with fewer answers than the minimum does not count, because chance decides its mean time.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 

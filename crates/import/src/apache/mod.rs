@@ -244,8 +244,8 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
             all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
         }
     }
-    // A host for whose port there is no `Listen` has no address: nobody reaches it in Apache, and nobody has to reach
-    // it here.
+    // A host whose port no `Listen` names has no address: no client can reach the host in Apache, so no client needs to
+    // reach it in Adyton.
     for address in &mut all {
         address.place = host.place.clone();
         address.shown.clone_from(&host.text);

@@ -390,8 +390,8 @@ fn runs(line: &Line) -> bool {
     }
 }
 
-/// Refuses files with such an end before another one, as `page.php.old`: Apache would run them, and they must not be
-/// sent.
+/// Refuses files with such an end in front of another end, as in `page.php.old`: Apache would run these files, so
+/// Adyton must not send them.
 fn inner_ends(line: &Line, ends: &[String], site: &mut Site) {
     for end in ends.iter().filter_map(|end| end.strip_prefix("*.")).filter(|end| is_plain_end(end)) {
         lost::close(site, &format!("\\.{end}\\.[^/]*$"), &line.place);

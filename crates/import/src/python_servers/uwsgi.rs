@@ -300,7 +300,7 @@ fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        // The part in front of `=` is a host; here the application for all other hosts would answer its requests.
+        // The part in front of `=` is a host; in Adyton the application for all other hosts would answer for this host.
         _ => found.refuse(place, &format!("{key} = {value}"), "this is not PATH=APPLICATION", draft),
     }
 }

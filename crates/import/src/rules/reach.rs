@@ -1,4 +1,5 @@
-//! Addresses of sites: here every site is at every address, so a site that had fewer is restricted to them, or refuses.
+//! Addresses of sites: in Adyton every site is at every address, so a site with fewer addresses is restricted, or
+//! refuses.
 
 use std::collections::BTreeSet;
 

@@ -201,7 +201,7 @@ fn run_on_main(server: &Arc<Server>) -> bool {
     done
 }
 
-/// Calls `attach` after every loop has ended: it attaches to the interpreter, and then drops its argument. If the
+/// Calls `attach` after every loop has ended: `attach` attaches to the interpreter, and then drops its argument. If the
 /// application never releases the interpreter, the process ends without attaching, because no thread could end in an
 /// orderly way.
 fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {

@@ -144,7 +144,7 @@ impl<'l> Asking<'l> {
         }
     }
 
-    /// Has the script of `mod_wsgi` decide which requests are let in, if there is one.
+    /// Has the script of `mod_wsgi`, if there is one, decide which requests are let in.
     pub(crate) fn say_script(&self, route: &mut Route, draft: &mut Draft) {
         let Some(line) = self.access_script else { return };
         if route.keys.has("auth-satisfy") || line.arg(0).contains("${") {

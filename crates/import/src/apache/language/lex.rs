@@ -233,9 +233,10 @@ impl Reader<'_, '_, '_> {
             }
             // The loss of a macro's lines is reported where the macro is used.
             Some(false) if closed.name == "macro" => {}
-            // The section is for a build of Apache without a module that is taken to be there.
+            // The section is for an Apache without a module, and this module is taken to be present.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
-            // Only one module runs processes and threads, and sections for the others have no effect.
+            // Only one module runs processes and threads, and sections for the other modules of this kind have no
+            // effect.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
             Some(false) if closed.name == "ifdefine" && self.is_undefined(closed.arg(0)) => {}
             Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
