@@ -44,7 +44,8 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
 }
 
-/// Makes sure that the log can be written, before anything else begins; a fault of the log is reported with all others.
+/// Makes sure that the log can be written, before anything else begins; reports all other faults with a fault of the
+/// log.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     match error_log(settings) {
         Some(fault) => {

@@ -73,7 +73,7 @@ pub(super) struct PreparedFolder {
 }
 
 /// Opens guards, error pages and folders of all that a process answers. A part that has faults is left out, so a server
-/// serves only if there are none.
+/// serves only if there are no faults.
 pub(super) fn prepare(settings: &Settings) -> (Prepared, Vec<Fault>) {
     let mut opening = Opening {
         base: settings.application.chdir.as_deref().unwrap_or(Path::new(".")),

@@ -477,8 +477,8 @@ impl Open {
     }
 }
 
-/// Makes the function that prints the banner, unless `is_silent`, once the first worker has described what it serves.
-/// `shown`: the addresses.
+/// Makes the function that prints the banner when the first worker has described what it serves; with `is_silent`, the
+/// function prints nothing. `shown`: the addresses.
 fn announce(
     settings: &Settings,
     python: String,
