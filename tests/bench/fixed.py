@@ -1,4 +1,4 @@
-"""A report whose figures are known, and its output forms: how busy the machine is does not matter."""
+"""A report whose figures are known, and its output forms: the load of the machine does not matter."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ HISTOGRAM = [[256.0, 304.4, 40_000], [304.4, 362.0, 7000], [1024.0, 1217.7, 487]
 def renderer() -> Path:
     """Build the program that renders a given report; return its path.
 
-    The options and the folder are those of the gate, which has built the program already. With others, all
-    its dependencies would be built once more.
+    The options and the folder are those of the gate, which has built the program already. With other options,
+    all its dependencies would be built once more.
     """
     target = CACHE / "target"
     options = ("--quiet", "--profile", "ci", *UNOPTIMISED)

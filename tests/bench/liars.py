@@ -49,14 +49,14 @@ _recent: collections.deque[float] = collections.deque()
 
 
 def age() -> float:
-    """Return how long ago the first request came."""
+    """Return the time since the first request came."""
     if not _first_at:
         _first_at.append(time.monotonic())
     return time.monotonic() - _first_at[0]
 
 
 def age_of_load() -> float:
-    """Return how long ago the load began; zero before that."""
+    """Return the time since the load began; zero before the load."""
     return age() if _first_at or next(_numbers) > PROBES else 0.0
 
 
@@ -155,7 +155,7 @@ def bans() -> bytes:
 
 
 def hangs_behind(answer: bytes) -> Callable[[], bytes]:
-    """Send this for every tenth request; after it, nothing is sent on its connection."""
+    """Send this answer for every tenth request, and nothing more on the same connection."""
     return lambda: every_tenth(answer)
 
 
@@ -249,7 +249,7 @@ def before(kind: str, number: int, answered: int) -> bool:
 
 
 def serve(connection: socket.socket, kind: str, number: int) -> None:  # noqa: C901 - a branch for each lie
-    """Answer each request of one connection; an answer that is not whole ends it."""
+    """Answer each request of one connection; an answer that is not whole ends the connection."""
     held, pieces, answered = b"", 0, 0
     _needed = bytearray(b"x") * (HELD if kind == HOLDS else 0)
     with connection:

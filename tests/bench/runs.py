@@ -68,7 +68,7 @@ def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
 
 @contextmanager
 def full_queue() -> Iterator[None]:
-    """Keep a listen queue of this process full: it is not the measured server's, and nothing is accepted."""
+    """Keep a listen queue full that belongs to this process, not to the server: no connection is accepted."""
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0), backlog=1) as listener, contextlib.ExitStack() as clients:
 
@@ -88,7 +88,7 @@ def full_queue() -> Iterator[None]:
 
 
 def overflows() -> int:
-    """Return how many packets of new connections have found any listen queue full so far."""
+    """Return the number of packets of new connections that have found any listen queue full so far."""
     names, numbers, *_ = Path("/proc/net/netstat").read_text("utf-8").splitlines()
     return int(dict(zip(names.split(), numbers.split(), strict=True))["ListenOverflows"])
 
@@ -128,18 +128,18 @@ def bench(*words: str, within: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def wrong(report: dict[str, Any]) -> int:
-    """Return how many requests had no right answer."""
+    """Return the number of requests without a right answer."""
     names = ("wrong_status", "wrong_body", "connection_error", "timeout")
     return sum(report["counts"][name] for name in names)
 
 
 def gates(report: dict[str, Any]) -> set[str]:
-    """Return which gates have failed."""
+    """Return the gates that have failed."""
     return {reason["gate"] for reason in report["invalid"]}
 
 
 def reasons(report: dict[str, Any]) -> list[str]:
-    """Return why the figures must not be used, in sentences."""
+    """Return the reasons why the figures must not be used, in sentences."""
     return [reason["why"] for reason in report["invalid"]]
 
 

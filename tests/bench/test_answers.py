@@ -107,7 +107,7 @@ def test_figures_of_an_honest_server(serve: Servers) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "200")])
 def test_slow_server(words: tuple[str, ...]) -> None:
-    """A request begun in the warm-up must count if its answer comes later, or slow servers lose rate."""
+    """A request begun in the warm-up must count if its answer comes later; else slow servers lose rate."""
     expected = 200 if words else 64 / 0.3
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
@@ -134,7 +134,7 @@ def test_open_loop_without_keep_alive() -> None:
 
 
 def test_connect_is_apart(serve: Servers) -> None:
-    """The time to connect for each request must be part of the whole time, but not of the first byte's."""
+    """The time to connect must be part of each request's whole time, not of the time to the first byte."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
     report = bench(url, "-c", "1", "-n", "300", "--warm-up", "0", "-k=off")
     kept = bench(url, *SURE)
@@ -345,7 +345,7 @@ def test_starved_connection() -> None:
     assert 3 <= fairness["slow_right"] == fairness["min"] <= 9
     assert fairness["mean_p50_us"] < 200_000
     assert fairness["mean_max_us"] >= 500_000
-    # Nothing is told of figures that must not be used.
+    # Figures that must not be used give no warning.
     assert ("fairness" in warnings(report)) == (not report["invalid"])
 
 
@@ -415,7 +415,7 @@ def test_step() -> None:
 
 
 def test_stall_that_many_meet() -> None:
-    """A stall must be reported even if so many requests are due within it that its length is a usual time."""
+    """A stall must be reported even if so many requests meet it that its length is a usual response time."""
     with liar("stalls", "1") as url:
         report = bench(url, "-c", "64", "-d", "3s", "--warm-up", "100ms", "--rate", "60")
 
@@ -435,7 +435,7 @@ def test_no_answers_at_the_end() -> None:
 
 
 def test_less_than_is_due() -> None:
-    """A server that answers fewer requests than are due must be reported, even if each found a connection."""
+    """A server that answers fewer requests than are due must be reported, even if all found a connection."""
     # There are more connections than due requests, even if none is answered for a while.
     words = ("-c", "2000", "-d", "4s", "--warm-up", "100ms", "--rate", "400", "--timeout", "1m")
     for _ in range(ATTEMPTS):
@@ -453,7 +453,7 @@ def test_less_than_is_due() -> None:
 
 @pytest.mark.parametrize(("number", "rate"), [(40, 400), (1, 40)])
 def test_nothing_is_due_behind_the_last(number: int, rate: int) -> None:
-    """In a run of a number of requests, none may be due after the last, however long the last one takes."""
+    """In a run of a number of requests, none may be due after the last, however long its answer takes."""
     words = ("-c", str(number), "-n", str(number), "--warm-up", "0", "--rate", str(rate))
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
@@ -668,7 +668,7 @@ def test_length_told_to_head(check: str, wrong_bodies: int) -> None:
 
 
 def test_ceiling_is_above_what_was_reached() -> None:
-    """A thousand requests at once must be calibrated likewise: the ceiling is above the reached rate."""
+    """The calibration must send as many requests at once as the load: its rate must be the higher one."""
     with liar("bulk") as url:
         report = bench(url, *QUICK, "--pipeline", "1000")
 
@@ -695,7 +695,7 @@ def test_what_may_vary(serve: Servers) -> None:
 
 
 def test_sample(serve: Servers) -> None:
-    """With `--check sample`, only some bodies are compared, which the report tells, but every length is."""
+    """With `--check sample`, some bodies but all lengths must be compared, and the report must say so."""
     words = ("-c", "8", "-n", "3200", "--warm-up", "200ms", "--check", "sample")
     server = serve(APPLICATION)
     honest = bench(f"http://127.0.0.1:{server.port}/", *words)
@@ -712,7 +712,7 @@ def test_sample(serve: Servers) -> None:
 
 
 def test_find_rate() -> None:
-    """A search must find the rate of a server that answers 200 requests a second and lets others wait."""
+    """A search must find the rate of a server that answers 200 requests a second and makes others wait."""
     for _ in range(ATTEMPTS):
         with liar("queued") as url:
             done = run(url, *QUICK, "--find-rate", "p90<30ms", "--json")

@@ -75,7 +75,7 @@ def test_our_own_server(serve: Servers, tmp_path: Path, words: tuple[str, ...]) 
 
 
 def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
-    """Answers of the server itself are told apart from those of the application."""
+    """Answers of the server itself must be told apart from answers of the application."""
     (tmp_path / "page.txt").write_text("page", encoding="ascii")
     flags = ("--processes", "1", "--static", f"/files={tmp_path}")
     server = serve(APPLICATION, *flags, "--control", str(tmp_path / "control.sock"))

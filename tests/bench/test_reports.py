@@ -349,7 +349,7 @@ def test_terminal_in_an_open_loop(serve: Servers) -> None:
 def test_interruption(
     tmp_path: Path, words: tuple[str, ...], began: str, of: str, end: signal.Signals
 ) -> None:
-    """Each format must tell that the user ended the run, and how early; it is no baseline, and no success."""
+    """Each format must tell when the user ended the run; such a run is no baseline and no success."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     outputs = [word for file in files.values() for word in ("-o", str(file))]
     with liar("honest") as url:

@@ -42,7 +42,8 @@ def test_nothing_right_at_full_load() -> None:
     """If the closed loop gets few right answers, the search must go down from the rate of all answers."""
     for _ in range(ATTEMPTS):
         found, _ = search("bans")
-        # A closed loop that sleeps for a moment is let in again, and gets more right answers than it should.
+        # If a closed loop sleeps for a moment, the server stops refusing it, and it gets too many right
+        # answers.
         if 50 < (found["rate"] or 0) < 600 and found["rate"] > 10 * found["closed_loop_rate"]:
             break
 

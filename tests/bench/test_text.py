@@ -214,7 +214,7 @@ def decoded(text: str) -> dict[int, int]:
     assert (0x1C849303, 3, 1) == (cookie & ~0xF0, digits, lowest)
     counts, index = {}, 0
     for number in zigzag(plain[40 : 40 + length]):
-        if number < 0:  # So many places have no count.
+        if number < 0:  # This many places have no count.
             index -= number
             continue
         # 2,048 times of a nanosecond, then 1,024 of two, of four, and so on.

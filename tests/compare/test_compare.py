@@ -158,7 +158,7 @@ def test_order_of_loads() -> None:
 
 
 def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measurement that something other than the peer has spoilt must be repeated in its round, and told."""
+    """A measurement that something besides the peer spoilt must be repeated in its round, and reported."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     reasons = [
@@ -293,7 +293,7 @@ def test_our_own() -> None:
 
 
 def unexplained(reasons: Iterable[str]) -> list[str]:
-    """Return the reasons that a busy machine does not explain; with other signs, silence is explained."""
+    """Return the reasons that a busy machine does not explain; signs of load also explain missing answers."""
     every = list(reasons)
     left = [why for why in every if not BUSY.search(why)]
     return [why for why in left if len(left) == len(every) or not why.endswith("there was no right answer")]
@@ -312,7 +312,7 @@ def test_scenarios(scenario: Scenario) -> None:
     The loads of a group are alike, so only one load of each group is tried.
     """
     scenario = replace(scenario, loads=one_of_each_group(scenario.loads))
-    # A measurement that a busy machine spoils is not made once more.
+    # A measurement that a busy machine spoils is not repeated.
     pace = replace(PACE, total_s=0.0)
     for _ in range(ATTEMPTS):
         rows = rows_of([PEERS["adyton-wsgi"]], scenario, SEATS, "")[:1]

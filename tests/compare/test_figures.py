@@ -55,7 +55,7 @@ def test_ratios_are_those_of_rounds() -> None:
 
 @pytest.mark.parametrize("count", [6, 7, 10, 14])
 def test_confidence(count: int) -> None:
-    """The interval must contain the true median as often as it says, however few values there are."""
+    """The interval must contain the true median as often as its confidence says, even of few values."""
     chance = random.Random(count)
     samples = [[math.exp(chance.gauss(0, 0.3)) for _ in range(count)] for _ in range(300)]
     hits = sum(low <= 1 <= high for low, high in map(interval, samples))
@@ -333,7 +333,7 @@ def test_foreign_load() -> None:
 
 
 def test_busy_cpus() -> None:
-    """The time of a CPU grows while it works, and all of them have at least what one has."""
+    """A CPU's time must grow while the CPU works, and all CPUs together must have at least as much time."""
     cpu = max(os.sched_getaffinity(0))
     before = busy({cpu})
     with seated(frozenset({cpu})):
@@ -489,7 +489,7 @@ def test_compared_with_bounds() -> None:
 
     assert ("5.00", "no difference (1.00..1.00)") == beside([known] * 6, [known] * 6)
     assert ("> 91.00", "> 18.20 (18.20..never)") == beside([least] * 6, [known] * 6)
-    # One round does not move the median, but the interval has it.
+    # One round does not move the median, but the interval contains the round.
     assert ("5.00", "no difference (1.00..never)") == beside([known] * 5 + [least], [known] * 6)
     assert ("5.00", "no difference (0.00..1.00)") == beside([known] * 6, [known] * 5 + [least])
     assert ("> 48.00", "not known (0.00..never)") == beside([known, least] * 3, [least, known] * 3)

@@ -80,7 +80,7 @@ def test_each_application_has_a_scenario() -> None:
 
 
 def test_not_installed() -> None:
-    """A row must tell which framework is missing, and how to install it, and must not be tried again."""
+    """A row must tell which framework is missing, and how to install it; the row must not be tried again."""
     row = Row(BARE, SIZE)
     told: list[str] = []
     compare(FRAMEWORKS, [row], replace(PACE, rounds=2), SEATS, told.append)

@@ -88,7 +88,7 @@ def test_first_that_has_figures() -> None:
 
 
 def test_page_of_ways() -> None:
-    """Errors must stand first; without static files nothing is a thousand; absent ways are left out."""
+    """Errors must stand first; without static files nothing is shown as 1000; absent ways are left out."""
     wrong = row_of("apache-cgi", {0: 1.0})
     wrong.problems[""] = ["full load: answers were wrong"]
     page = page_of([row_of("adyton-cgi", {0: 10.0, 1: 10.0}), wrong, row_of("adyton-static", {0: 1000.0})])

@@ -16,7 +16,7 @@ if os.environ.get("BROKEN"):
 
 
 def compute() -> None:
-    """Compute for ever, and so keep the interpreter for as long as it is given."""
+    """Compute for ever, and so keep the interpreter for as long as the interpreter allows."""
     while True:
         sum(range(1000))
 

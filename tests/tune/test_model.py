@@ -14,7 +14,7 @@ PLENTY = Limits(cpus=4, memory_bytes=2**40, processes_max=1000, threads_max=64)
 
 
 def test_one_process() -> None:
-    """Threads help an application that waits, until the interpreter is busy, but none that computes."""
+    """Threads must help an application that waits, until the interpreter is busy, but none that computes."""
     assert 100 == pytest.approx(process_rate(COMPUTES, 1)) == pytest.approx(process_rate(COMPUTES, 16))
     assert 20 == pytest.approx(process_rate(WAITS, 1))
     assert 20 * 7.9 < process_rate(WAITS, 8) <= 160

@@ -116,7 +116,7 @@ class Machine:
         return [load for number, load in self.loads if number == 1]
 
     def status(self) -> dict[str, Any]:
-        """Return what `adyton status` says of it now."""
+        """Return what `adyton status` says of the machine now."""
         dead = self.served[-1] in self.deadly
         return {"deaths": {"left": 2 * dead, "told": 1, "not_started": 1}, "workers": [{"pid": 1}]}
 
@@ -254,7 +254,7 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_lower_rates_are_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the winner is not confirmed, lower rates must be tried until one holds, and that be told."""
+    """If the winner is not confirmed, lower rates must be tried until one holds; the result must say so."""
     honest = machine.bench
 
     def slow_above(url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -469,7 +469,7 @@ def test_choice_whose_workers_die(machine: Machine) -> None:
 
 
 def test_server_that_has_ended(tmp_path: Path) -> None:
-    """If the server has ended, the message must have its last words, without the usual ones."""
+    """If the server has ended, the message must have its last words, without the server's usual messages."""
     log = tmp_path / "log"
     log.write_text("ADY305 info: worker 1 serves\nout of luck\n")
     gone = Served("http://nowhere", tmp_path / "control.sock", log)
@@ -491,7 +491,7 @@ def test_application_that_dies() -> None:
 
 @pytest.mark.parametrize("slump", [9_900.0, 9_000.0, 1.0])
 def test_reason_is_of_the_table(slump: float) -> None:
-    """The sentence must have the figures of the table and of the decision, whatever one round was."""
+    """The sentence must have the figures of the table and of the decision, however low one round was."""
     first, second = trial(4, 64, 12_000, 12_500, 12_200, slump), trial(3, 64, 9_300, 9_385, 9_400, 9_250)
     for each in (first, second):
         each.p99s_s.append(0.05)
@@ -608,7 +608,7 @@ def test_end_from_outside(number: signal.Signals) -> None:
     def are_gone() -> bool:
         return not [each for each in members if (now := stat_of(each.pid)) and now.session == each.session]
 
-    # The load ends by itself when it is told to.
+    # The load ends by itself after the signal.
     assert until(are_gone)
 
 

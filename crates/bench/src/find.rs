@@ -17,14 +17,15 @@ const LOOK_MS: u64 = 2_000;
 /// The search ends when the rate that does not hold is less than this many times the rate that holds.
 const CLOSE: f64 = 1.05;
 
-/// Rates that are tried at most: a dozen halvings, down to one part in some thousands, and the rates that then close
-/// in.
+/// The largest number of rates that are tried: a dozen halvings, which divide the rate by some thousands, and the rates
+/// that then close in.
 const RATES_MAX: usize = 16;
 
 /// The lowest rate that is tried, in requests a second.
 const RATE_MIN: f64 = 1.0;
 
-/// Tries to confirm the rate that was found: it must hold once more, and a little less is tried when it does not.
+/// The most tries to confirm the rate that was found: it must hold once more; otherwise, a slightly lower rate is
+/// tried.
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that judge the server, and thereby the rate; the other gates judge this program and the machine.
@@ -41,7 +42,7 @@ const TRIES: usize = 2;
 pub struct Step {
     /// `closed`, `constant` or `poisson`.
     pub load: &'static str,
-    /// Requests a second that were due; in the closed loop, those that had an outcome.
+    /// Requests a second that were due; in the closed loop, requests a second that had an outcome.
     pub rate: f64,
     /// Right answers a second.
     pub answered: f64,
@@ -79,8 +80,8 @@ pub struct Found {
     pub invalid: Vec<&'static str>,
     /// The gates in `invalid` with their reasons: what was seen when each of them failed first.
     pub reasons: Vec<Reason>,
-    /// Gates that failed in one of these two ways and are accepted: the server does at least this rate, and may do more
-    /// when undisturbed.
+    /// Gates that failed in one of the two ways of `invalid` and are accepted: the server does at least this rate, and
+    /// may do more when undisturbed.
     pub disturbed: Vec<Reason>,
 }
 

@@ -22,7 +22,7 @@ pub struct Plan {
     pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
-    /// Requests that replace the one to `url`, drawn by weight; if the list is empty, all requests are to `url`.
+    /// Requests that replace the request to `url`, drawn by weight; if the list is empty, all requests are to `url`.
     pub url_list: Vec<WeightedRequest>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,

@@ -119,7 +119,7 @@ pub(crate) struct Key {
 pub(crate) struct Keys(pub(crate) Vec<Key>);
 
 impl Keys {
-    /// Sets a key, in the place of the value that it had.
+    /// Sets a key, and replaces the value that it had.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Value>, place: &Place) {
         let key = Key { name, value: value.into(), place: place.clone() };
         match self.0.iter_mut().find(|other| other.name == name) {
@@ -329,7 +329,7 @@ impl Draft {
     }
 }
 
-/// Whether the name of a file has this extension, in small letters; the extension in capitals is another one.
+/// Whether the name of a file has this extension in small letters; in capitals it is a different extension.
 pub(crate) fn has_end(name: &str, wanted: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == wanted)
 }

@@ -1,4 +1,4 @@
-//! Each directive that a configuration of Apache may have is carried over, or told with what to do instead.
+//! Each directive that a configuration of Apache may have is carried over, or reported with what to do instead.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -7,7 +7,7 @@ mod common;
 use adyton_import::{Import, Kind};
 use common::with_files;
 
-/// Directives of Apache itself: those that are compiled in, and of the modules that run processes and threads.
+/// Directives of Apache itself: of its compiled-in parts, and of the modules that run processes and threads.
 const CORE: &str = "AcceptFilter AcceptPathInfo AccessFileName AddDefaultCharset AllowEncodedSlashes AllowOverride AllowOverrideList \
     AsyncRequestWorkerFactor CGIPassAuth CGIVar ChrootDir ContentDigest CoreDumpDirectory DefaultRuntimeDir DefaultType Define DocumentRoot \
     EnableMMAP EnableSendfile Error ErrorDocument ErrorLog ErrorLogFormat ExtendedStatus FileETag FlushMaxPipelined FlushMaxThreshold \
@@ -115,7 +115,7 @@ fn restrictions_open() {
         assert!(made.opens(), "{name}: {}", made.text);
         assert!(made.text.contains("\nrespond = 503"), "{name}: {}", made.text);
     }
-    // File names that are lost matter only where such files count.
+    // The names in `AccessFileName` matter only if such files count.
     let counts = "<Directory /srv/a>\nAllowOverride All\n</Directory>";
     assert!(imported(&format!("AccessFileName a/b\n{counts}")).opens());
     assert!(!imported(&format!("AccessFileName .acl .htaccess\n{counts}")).opens());

@@ -57,7 +57,7 @@ fn files_of_folders() {
             &format!("{all}\nWSGIScriptAlias /x /srv/a/b/x.py"),
             "mount = true  # x.conf:5\nallow = [\"10.0.0.2\"]",
         ),
-        // Of the names in `AccessFileName`, only the first one that a folder has counts there.
+        // Of the names in `AccessFileName`, only the first name that exists in a folder counts for that folder.
         (acl, "respond = 403  # /srv/a/b/.acl:1"),
         (acl, "allow = [\"10.0.0.1\"]  # /srv/a/.htaccess:1"),
         (inner, "allow = [\"10.0.0.2\"]  # /srv/a/b/.htaccess:1"),

@@ -185,7 +185,7 @@ fn fields_that_an_application_believes() {
             "trusted-proxies",
         ),
         ("location / { uwsgi_pass b; uwsgi_param SERVER_NAME a; }", "respond = 503"),
-        // A location's own directive replaces those around it.
+        // A location's own directive replaces the directives around it.
         (
             "proxy_set_header X-User \"\";\nlocation / { proxy_pass http://b; proxy_set_header Host a; }",
             "respond = 503",

@@ -70,8 +70,8 @@ impl Function {
     }
 }
 
-/// Removes entries that such a function must not see: the body, which only the application may read, and the
-/// Authorization field, which holds the password.
+/// Removes environ entries that a function about clients must not see: the body, which only the application may read,
+/// and the Authorization field, which holds the password.
 fn hide(environ: &Bound<'_, PyDict>) -> PyResult<()> {
     for key in ["wsgi.input", "wsgi.input_terminated", "HTTP_AUTHORIZATION"] {
         if environ.contains(key)? {

@@ -183,7 +183,7 @@ fn end(py: Python<'_>, done: bool) {
     }
 }
 
-/// Runs a command that is written in Python, because it starts programs and waits for them.
+/// Runs a command that is written in Python, because the command starts programs and waits for them.
 fn command(py: Python<'_>, module: &str, words: Vec<String>) -> u8 {
     let status = py.import(module).and_then(|module| module.call_method1("main", (words,))?.extract());
     status.unwrap_or_else(|error: PyErr| {

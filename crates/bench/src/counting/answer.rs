@@ -63,7 +63,7 @@ pub(crate) struct Looks {
     pub(crate) body: String,
 }
 
-/// Bytes of a head that are shown at most.
+/// The largest number of bytes of a head that are shown.
 pub(crate) const HEAD_BYTES_MAX: usize = 2048;
 
 /// Bytes of a body that are shown where it differs from the right one.
@@ -76,7 +76,7 @@ pub(crate) enum Came {
     NoConnection,
     /// Nothing, because the server has not taken the whole request.
     Unsent,
-    /// Nothing.
+    /// Nothing, although the server has taken the whole request.
     Nothing,
     /// Interim answers.
     Interim,
@@ -84,7 +84,7 @@ pub(crate) enum Came {
     PartOfHead,
     /// The head.
     Head,
-    /// A part of the body, too.
+    /// The head and a part of the body.
     PartOfBody,
 }
 
@@ -487,7 +487,7 @@ mod tests {
         assert_eq!((Came::Nothing, 0), came(&[interim, RIGHT].concat()));
     }
 
-    /// An answer to HEAD may tell the length of the body that does not come.
+    /// An answer to HEAD may have the Content-Length of a body, although no body follows.
     #[test]
     fn answers_to_head() {
         let cases = [
@@ -540,7 +540,7 @@ mod tests {
         assert!(wrong.iter().all(as_compared));
     }
 
-    /// A body that is cut short makes no answer.
+    /// A body that is cut short does not complete an answer.
     #[test]
     fn cut_short() {
         assert_eq!(0, feed(&RIGHT[..RIGHT.len() - 1], &expected(Check::Body)).0.len());

@@ -33,7 +33,7 @@ impl Counts {
         self.settled() + self.in_flight
     }
 
-    /// Returns the number of all outcomes but those under way.
+    /// Returns the number of all outcomes, without the requests under way.
     pub(crate) fn settled(&self) -> u64 {
         self.right + self.wrong()
     }

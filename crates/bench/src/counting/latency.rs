@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The longest time that is told apart: an hour. Longer times count as this.
+/// The longest time that a histogram distinguishes: an hour. Longer times count as an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Digits of a histogram: with three, a percentile is right within a thousandth.
@@ -25,13 +25,13 @@ impl Times {
         Self::within(DIGITS)
     }
 
-    /// Makes one of many histograms.
+    /// Makes a histogram that takes less memory, because there may be many.
     pub(crate) fn coarse() -> Self {
         Self::within(DIGITS_COARSE)
     }
 
     fn within(digits: u8) -> Self {
-        // The bounds are constants, and right: a test shows it.
+        // The bounds are constants, and a test shows that they are valid.
         #[expect(clippy::expect_used, reason = "constants")]
         Self(Histogram::new_with_bounds(1, LONGEST_NS, digits).expect("the bounds are in range"))
     }
@@ -43,7 +43,7 @@ impl Times {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        // Both have the same bounds.
+        // Both histograms have the same bounds, so adding cannot fail.
         let _ = self.0.add(&other.0);
     }
 

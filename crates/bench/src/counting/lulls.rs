@@ -8,7 +8,7 @@ const SHORTEST_NS: u64 = 100_000_000;
 pub(crate) struct Lulls {
     /// Start and end of each, in order, without overlaps.
     noted: Vec<(u64, u64)>,
-    /// When the last right answer came, or the start: there is no answer since.
+    /// The time of the last right answer; before the first answer, the start.
     last_ns: u64,
 }
 

@@ -17,7 +17,7 @@ use crate::report::numbers::float;
 pub(crate) struct AnswerTimes {
     /// The time from the request's start to the first byte of the answer.
     pub(crate) first_byte_ns: u64,
-    /// The clock when the last byte has come.
+    /// The time at which the last byte came.
     pub(crate) now_ns: u64,
 }
 
@@ -58,7 +58,7 @@ impl Places {
             left = left.saturating_sub(u64::from(*count));
             left == 0
         })?;
-        // The time told is the end of the place.
+        // The reported time is the upper end of the place.
         let (eighth, doubling) = ((place % 8 + 1) as u64, place / 8);
         let units = if doubling == 0 { eighth } else { (8 + eighth) << (doubling - 1) };
         Some(float(units * PLACE_NS) / 1e3)
@@ -129,7 +129,7 @@ pub(crate) struct Tally {
     pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
     pub(crate) compared: u64,
-    /// Requests that were sent, and right answers, those outside the measurement included.
+    /// Requests that were sent, and right answers, inside and outside the measurement.
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
     /// Outcomes by URL, if the plan has a list of URLs.
@@ -228,7 +228,7 @@ impl Tally {
         }
     }
 
-    /// Whether a request counts whose outcome has just become known. A request that was under way when the measurement
+    /// Whether a request whose outcome has just become known counts. A request that was under way when the measurement
     /// began counts as sent from now on.
     #[inline]
     fn counts(&mut self, sent: &Sent, now_ns: u64) -> bool {

@@ -6,7 +6,7 @@ use crate::plan::Arrivals;
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// An endless series of times, in nanoseconds from the start; the same for the same seed.
+/// An endless series of times, in nanoseconds from the start; one seed always gives the same times.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     arrivals: Arrivals,
@@ -26,7 +26,7 @@ pub(crate) struct Share {
 }
 
 impl Schedule {
-    /// Makes the schedule of one thread. If arrivals are constant, those of all threads together are at equal
+    /// Makes the schedule of one thread. If arrivals are constant, the arrivals of all threads together are at equal
     /// distances.
     pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, share: Share) -> Self {
         let Share { thread, threads } = share;

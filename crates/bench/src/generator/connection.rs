@@ -94,7 +94,7 @@ impl Connection {
         self.first_ns.saturating_sub(sent.begun_ns.max(self.made_ns))
     }
 
-    /// Puts one more request behind those to be sent.
+    /// Puts one more request behind the requests that wait to be sent.
     pub(crate) fn queue(&mut self, sent: Sent, request_bytes: usize) {
         self.waiting.push_back(sent);
         self.unsent_bytes += request_bytes;

@@ -109,7 +109,7 @@ fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
     Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, request: wanted, warnings })
 }
 
-/// Returns the expectation for a first answer, of which any body is right.
+/// Returns the expectation for a first answer, which may have any body.
 fn anything(plan: &Plan, wanted: &WeightedRequest) -> Expected {
     Expected {
         statuses: plan.statuses.clone(),

@@ -1,9 +1,10 @@
 //! Slow clients beside the load: some read their answers at a pace, others send their requests, or only the bodies, a
 //! byte at a time.
 //!
-//! One thread drives all of them. Their figures are apart from those of the load: the request rate of clients that are
-//! slow by intent says nothing. But their answers are checked, and the outcome of each request is reported, because a
-//! server must neither serve other clients less because of slow ones nor give up the slow ones too soon.
+//! One thread drives all of them. Their figures are kept apart from the figures of the load, because the request rate
+//! of clients that are slow by intent says nothing. But their answers are checked, and the outcome of each request is
+//! reported, because a server must neither serve other clients less because of slow clients nor give up the slow
+//! clients too soon.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

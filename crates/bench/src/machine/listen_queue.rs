@@ -1,9 +1,9 @@
 //! Connections that the kernel dropped because the server did not accept earlier ones fast enough.
 //!
-//! Two counts include them, packet by packet. The count of the network namespace (`ListenOverflows`, `ListenDrops`) has
-//! only packets of new connections, but of connections to any program. The count of a listening socket (`sk_drops`) has
-//! only packets to this socket, but also packets that ask for no connection, such as a reset that comes too late. The
-//! smaller of the two counts is taken as the server's drops.
+//! Two counts include these drops, and both count packets. The count of the network namespace (`ListenOverflows`,
+//! `ListenDrops`) has only packets of new connections, but to any program. The count of a listening socket (`sk_drops`)
+//! has only packets to this socket, but also packets that ask for no connection, such as a reset that comes too late.
+//! The smaller of the two counts is taken as the server's drops.
 
 use std::collections::HashMap;
 use std::fs;

@@ -44,7 +44,7 @@ impl Ticks {
     }
 }
 
-/// Describes the machine: the CPU's name for itself, how many this program may use, and the kernel's release.
+/// Describes the machine: the model of the CPU, the number of CPUs that this program may use, and the kernel's release.
 pub(crate) fn described() -> String {
     let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -56,8 +56,8 @@ pub(crate) fn described() -> String {
     format!("{name}{virtual_}, {count} {cpus}, Linux {}", kernel.trim())
 }
 
-/// Returns for how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`.
-/// 0 if the kernel does not count it.
+/// Returns the time for which this thread was ready and waited for a CPU, in microseconds (the second number of
+/// `schedstat`); 0 if the kernel does not count it.
 pub(crate) fn thread_waited_us() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0_u64) / 1000

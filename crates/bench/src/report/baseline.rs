@@ -83,8 +83,9 @@ pub struct Comparison {
     /// The figure that `between` is about: in a closed loop the rate; in an open loop the mean time, because there the
     /// plan sets the rate.
     pub judged: &'static str,
-    /// Bounds of the ratio of that figure now to before, with 95 % confidence, from the variation between the seconds
-    /// of each run; `None` if there are too few seconds. The bounds do not cover differences from run to run.
+    /// Bounds of the ratio of that figure's value now to its earlier value, with 95 % confidence, from the variation
+    /// between the seconds of each run; `None` if there are too few seconds. The bounds do not cover differences from
+    /// run to run.
     pub between: Option<(f64, f64)>,
     /// Whether at least one of the two runs was disturbed and the user has accepted that.
     pub is_disturbed: bool,

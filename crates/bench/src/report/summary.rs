@@ -16,7 +16,7 @@ use crate::report::whole::{
 };
 
 /// A connection counts as slow if the mean time of its answers is more than this many times the p99 of all answers. A
-/// connection with fewer answers than the minimum does not count, because there chance decides.
+/// connection with fewer answers than the minimum does not count, because chance decides its mean time.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 
@@ -255,9 +255,9 @@ fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
     told
 }
 
-/// Returns the time that nine of ten answers do not exceed. Answers do not count that a stretch of `lull_ns` without
-/// any answer may have held up: in a closed loop as many as can be under way at once, in an open loop as many as were
-/// due in that stretch.
+/// Returns the time that nine of ten answers do not exceed. Answers that a stretch of `lull_ns` without any answer may
+/// have held up do not count: in a closed loop as many as can be under way at once, in an open loop as many as were due
+/// in that stretch.
 fn usual_us(plan: &Plan, tally: &Tally, lull_ns: u64) -> f64 {
     let at_once = f64::from(plan.connections) * f64::from(plan.pipeline);
     let held_up = plan.load.rate().map_or(at_once, |rate| rate * float(lull_ns) / 1e9);

@@ -11,9 +11,9 @@ use crate::report::numbers::{float, ms};
 use crate::report::reason::Reason;
 use crate::report::whole::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
 
-/// Little's law: the mean number of requests under way must equal rate times mean time, or the figures lack some
-/// requests; this is the tolerance. Requests under way at either end lie only partly in the measurement, which matters
-/// if requests take long; this part is known.
+/// Tolerance for Little's law: the mean number of requests under way must equal rate times mean time, or the figures
+/// lack some requests. Requests under way at either end lie only partly in the measurement, which matters if requests
+/// take long; their part is known, and does not count as a deviation.
 const LITTLE_OFF_MAX: f64 = 0.05;
 
 /// Answers and seconds below which Little's law and steadiness say nothing.
@@ -36,8 +36,8 @@ const STALL_SHARE: f64 = 0.5;
 /// Deviation of random numbers that chance explains, in standard deviations: it is exceeded one time in 16,000.
 const CHANCE: f64 = 4.0;
 
-/// A server gets slower if the times of the last third of the seconds are more than this many times those of the first
-/// third, and exceed them by more than `SLOWER_US_MIN`, because smaller differences occur on any machine. This is
+/// A server gets slower if the times of the last third of the seconds are more than this many times the times of the
+/// first third, and exceed them by more than `SLOWER_US_MIN`, because smaller differences occur on any machine. This is
 /// checked in open loops only; in a closed loop the rate falls.
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;

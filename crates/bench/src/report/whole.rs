@@ -64,7 +64,7 @@ pub struct Report {
     /// The first answer that was not right, or broke a rule of HTTP.
     #[serde(default)]
     pub first_wrong: Option<FirstWrong>,
-    /// Interim answers (1xx) that came before final ones.
+    /// Interim answers (1xx) that came before final answers.
     #[serde(default)]
     pub interim_answers: u64,
     /// The most interim answers that came before one answer.

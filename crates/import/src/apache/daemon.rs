@@ -101,7 +101,7 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
             draft.lose(place, &shown, why);
         }
     }
-    // The settings of the server go back to where they were taken from.
+    // Puts the settings back where they were taken from.
     if is_site {
         draft.server = server;
     } else {

@@ -12,7 +12,7 @@ use crate::text::include::{Found, Includes};
 /// the script's target, the application's name in the target, and the mount path.
 pub(super) const HANDLER: &str = "(handler)";
 
-/// Returns the names of `-D` and the variables that express' `apachectl` starts the server with.
+/// Returns the names of `-D` and the variables with which the `apachectl` of mod_wsgi-express starts the server.
 pub(super) fn started_with(apachectl: &str) -> Option<HashMap<String, String>> {
     if !apachectl.contains("mod_wsgi-express") {
         return None;
@@ -54,7 +54,7 @@ pub(super) fn handlers(
 ) -> Result<Vec<Line>, Mistake> {
     let mut all = Vec::new();
     for line in lines.iter().filter(|line| line.name == "wsgihandlerscript") {
-        // The bracket makes it a pattern, so the file may be absent.
+        // The bracket makes the name a pattern, so the file may be absent.
         let Some((front, last)) = line.arg(1).split_at_checked(line.arg(1).len().saturating_sub(1)) else {
             continue;
         };
@@ -106,7 +106,7 @@ pub(super) fn known<'l>(sections: &[&'l [Line]]) -> impl Iterator<Item = &'l Lin
     sections.first().copied().unwrap_or_default().iter().filter(|line| line.name == HANDLER)
 }
 
-/// Returns the handler that a rule of these sections gives requests to, and whether files come before it.
+/// Returns the handler that a rule of these sections gives requests to, and whether files take precedence over it.
 pub(super) fn rule<'l>(sections: &[&'l [Line]]) -> Option<(&'l Line, bool)> {
     let (mut found, mut has_files) = (None, false);
     for line in sections.iter().flat_map(|section| section.iter()) {

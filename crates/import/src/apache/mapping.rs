@@ -50,7 +50,7 @@ impl Mapping {
         if self.is_exact { self.path == path } else { is_beneath(&self.path, path) }
     }
 
-    /// Returns a copy of this mapping, for when another mapping answers the path itself.
+    /// Returns a copy of this mapping that leaves the path itself to another mapping.
     pub(super) fn without_path(&self) -> Mapping {
         let mut mapping = self.clone();
         if let Answer::Program { has_path, .. } = &mut mapping.answer {
@@ -372,7 +372,7 @@ pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
 pub(super) const REDIRECT: &str =
     "a redirect leads from a path, or from ^/old/(.*)$, to a target without variables";
 
-/// Notes the loss of a redirect; one that refuses is reported where its paths are refused.
+/// Notes the loss of a redirect; a redirect that refuses is reported where its paths are refused.
 fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, _) = parts(line);
     if status < 400 {

@@ -76,7 +76,7 @@ fn tail(body: &str) -> Option<(&str, Tail)> {
     let rests = [("(?:/(.*))?", false), ("(/.*)?", true), ("(/.*)", true), ("/(.*)", false)];
     let found = rests.iter().find_map(|(end, slash)| Some((open.strip_suffix(end)?, *slash)));
     match found {
-        // An optional group captures nothing, unless something holds the pattern to the end.
+        // An optional group captures nothing, unless a `$` ties the pattern to the end of the path.
         Some((head, slash)) => (ends || !open.ends_with('?')).then_some((head, Tail::Rest { slash })),
         None if ends => Some((open, Tail::Exact)),
         None => Some((open, Tail::Open)),
@@ -142,7 +142,7 @@ mod tests {
             }),
             ("^/(a|b)/(.*)$", "/srv/$1/$2", { Some(format!("/a /srv/a {0}; /b /srv/b {0}", rest(false))) }),
             ("^/a", "/srv/a", Some("/a /srv/a Open".to_owned())),
-            // The rest is optional, and nothing holds the pattern to the end.
+            // The rest is optional, and no `$` ties the pattern to the end of the path.
             ("^/a(/.*)?", "/srv$1", None),
             ("^/a/(.*)$", "/srv/x", None),
             ("^/a/(.*)$", "/srv/$1.html", None),

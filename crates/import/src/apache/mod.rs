@@ -141,7 +141,7 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     draft.sites.push(site);
 }
 
-/// Takes the lines that the caller wants separately, and returns them and the others.
+/// Splits off the lines that the caller wants separately, and returns them and the other lines.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
     let (indexes, others) = indexes::take(others);
@@ -244,8 +244,8 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
             all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
         }
     }
-    // A host for whose port there is no `Listen` has no address: nobody reaches it in Apache, and nobody has to reach
-    // it here.
+    // A host whose port no `Listen` names has no address: no client can reach the host in Apache, so no client needs to
+    // reach it in Adyton.
     for address in &mut all {
         address.place = host.place.clone();
         address.shown.clone_from(&host.text);

@@ -26,7 +26,7 @@ pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: 
     }
 }
 
-/// Returns the file of a page, if everybody may have it, and it is sent as it is.
+/// Returns the file of a page, if every client may have the file, and files with such a name are sent unchanged.
 fn file(line: &Line, lines: &[Line], sections: &Sections) -> Result<String, &'static str> {
     let is_error = line.arg(0).parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
     let path = line.arg(1);

@@ -43,7 +43,7 @@ impl Sections {
                 _ => sections.all.push(line.clone()),
             }
         }
-        // Shorter folders count first; equal ones stay in their order.
+        // Shorter folders count first; folders of equal length stay in their order.
         sections.folders.sort_by_key(|(folder, _)| folder.len());
         sections
     }
@@ -57,7 +57,7 @@ impl Sections {
         self.folders.push((folder, lines));
     }
 
-    /// Returns the lines for folders, paths and the whole site, but not those for files by their names.
+    /// Returns the lines for folders, paths and the whole site, without the lines for files by their names.
     pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
         self.folders.iter().chain(&self.paths).flat_map(|(_, lines)| lines).chain(&self.all)
     }
@@ -73,13 +73,14 @@ impl Sections {
         folders.chain(others).any(|lines| !Around::of(&[lines]).is_open())
     }
 
-    /// Returns the sections that count for a path, and for the folder that answers it, if one does; the strongest comes
-    /// last.
+    /// Returns the sections that count for a path, and for the folder that answers it, if there is one; the section
+    /// with the highest precedence comes last.
     pub(super) fn effective(&self, folder: Option<&str>, path: &str) -> Vec<&[Line]> {
         self.of_file(folder, "", path)
     }
 
-    /// Returns the sections that count for one file, like [`effective`](Sections::effective), with those for its name.
+    /// Returns the sections that count for one file, like [`effective`](Sections::effective), and the sections for its
+    /// name.
     pub(super) fn of_file(&self, folder: Option<&str>, file: &str, path: &str) -> Vec<&[Line]> {
         let mut all: Vec<&[Line]> = vec![&self.all];
         let has = |outer: &str| folder.is_some_and(|folder| is_beneath(outer, folder));
@@ -181,7 +182,7 @@ impl<'l> Around<'l> {
         around
     }
 
-    /// Takes the access rules of a section; they replace those inside an outer `LimitExcept`, too.
+    /// Takes the access rules of a section; they also replace the rules inside an outer `LimitExcept`.
     fn say(&mut self, old: Option<Old>, required: Option<Access>) {
         if let Some((_, inside)) = &mut self.limit {
             inside.old.take_if(|_| old.is_some());

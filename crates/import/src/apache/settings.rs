@@ -48,7 +48,7 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
                 draft.lose(place, &line.text, why);
             }
         }
-        // In Apache 0 is no limit; here it would allow no body.
+        // In Apache, 0 means no limit; in Adyton it would allow no body.
         ("limitrequestbody", _) => {
             keys.set("body-bytes-max", if first == "0" { "1024g" } else { first }, place);
         }
@@ -96,12 +96,12 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
     }
 }
 
-/// Takes addresses of proxies, or header fields that are believed of them.
+/// Takes addresses of trusted proxies, or the header fields that are believed if such a proxy sends them.
 fn trust(name: &'static str, line: &Line, keys: &mut Keys) {
     line.args.iter().for_each(|one| keys.add(name, one, &line.place));
 }
 
-/// Removes trusted proxies without a list of fields: Apache then believes no field of theirs, and Adyton two.
+/// Removes the trusted proxies if no field is listed: Apache then believes no field of a proxy, and Adyton two.
 pub(super) fn trust_nobody_more(keys: &mut Keys, draft: &mut Draft) {
     if keys.has("trusted-fields") {
         return;

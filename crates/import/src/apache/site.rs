@@ -14,7 +14,7 @@ use crate::text::regex::{ends, is_one_way, literal};
 /// Limit of a site's paths; each is compared with each.
 const PATHS_MAX: usize = 2_000;
 
-/// Makes the routes of a site; `sections` include those of `.htaccess` files.
+/// Makes the routes of a site; `sections` include the sections of `.htaccess` files.
 pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let Some(place) = site.place.clone() else { return };
     let mappings = mapping::read(lines, draft);
@@ -390,8 +390,8 @@ fn runs(line: &Line) -> bool {
     }
 }
 
-/// Refuses files with such an end before another one, as `page.php.old`: Apache would run them, and they must not be
-/// sent.
+/// Refuses files with such an end in front of another end, as in `page.php.old`: Apache would run these files, so
+/// Adyton must not send them.
 fn inner_ends(line: &Line, ends: &[String], site: &mut Site) {
     for end in ends.iter().filter_map(|end| end.strip_prefix("*.")).filter(|end| is_plain_end(end)) {
         lost::close(site, &format!("\\.{end}\\.[^/]*$"), &line.place);
@@ -489,7 +489,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     for mut route in made {
         route.paths.clone_from(&paths);
         if !route.keys.has("respond") {
-            // The access rules are known, but not the action: the folder is that of another route.
+            // The access rules are known, but not the action: the folder belongs to another route.
             let why = "such files are in folders of other routes, so they are refused to everybody";
             draft.lose(place, &line.text, why);
             route.respond(403, place);
@@ -554,7 +554,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Whether no folder that is served matches a section with wildcards, or is beneath a folder that matches.
+/// Whether a section with wildcards matches no folder that is served, and no folder above such a folder.
 fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     let [name] = line.args.as_slice() else { return false };
     let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };

@@ -1,4 +1,4 @@
-//! Levels of nginx.conf: the directives that each hands down to the levels inside it, and those that a route gets.
+//! Levels of nginx.conf: the directives that each level hands down to the levels inside it, and to a route.
 
 use super::known;
 use super::lex::Directive;

@@ -114,7 +114,7 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Adds a directive, or those of the files that it includes.
+    /// Adds a directive, or the directives of the files that it includes.
     fn directive(
         &mut self,
         words: Vec<(String, Place)>,
@@ -225,8 +225,8 @@ impl<'t> Words<'t> {
         Ok((word, place))
     }
 
-    /// Reads up to the quote. A backslash escapes a quote or a backslash, or makes a letter a control character; else
-    /// it stays.
+    /// Reads up to the quote. A backslash escapes a quote or a backslash, or makes a letter a control character; in
+    /// front of any other character it stays in the text.
     fn quoted(&mut self, quote: char) -> Option<String> {
         let mut out = String::new();
         loop {

@@ -29,7 +29,8 @@ pub(super) struct Around<'d> {
     pub(super) prefixes: Vec<String>,
 }
 
-/// Returns the routes of a location: the first one answers, and the others answer what it leaves to them.
+/// Returns the routes of a location: the first route answers, and the others answer requests that the first leaves to
+/// them.
 pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut Draft) -> Vec<Route> {
     let mut all = Vec::new();
     let find = |name: &str| location.directives.iter().find(|one| one.name == name);
@@ -233,7 +234,7 @@ fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
             let folder = alias.trim_end_matches('/');
             Some(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() })
         }
-        // The alias of one path is a file: without the path at its end, it is the folder, if the names agree.
+        // The alias of a single path is a file. If the file's name ends in that path, the folder is the part in front.
         (false, false, false) => alias
             .strip_suffix(location.prefix.as_str())
             .map(str::to_owned)
@@ -306,7 +307,7 @@ fn tries(
     }
 }
 
-/// Reads `limit_except GET { deny all; }`: returns the route for these methods, and one for the others.
+/// Reads `limit_except GET { deny all; }`: returns the route for these methods, and a route for all other methods.
 fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) -> Vec<Route> {
     let mut others = route.clone();
     for method in &one.args {

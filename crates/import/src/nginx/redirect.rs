@@ -14,7 +14,7 @@ pub(super) struct Names {
 /// Returns the target of a redirect with our placeholders; `None` if it has a variable without a counterpart.
 pub(super) fn target(text: &str, names: &Names) -> Option<String> {
     let scheme = if names.tls { "https" } else { "http" };
-    // The longer names stand first, so that none is taken for the beginning of another.
+    // Longer names stand first, so that no shorter name is found at the beginning of a longer one.
     let places = [
         ("$request_uri", "{path}{query}"),
         ("$is_args$query_string", "{query}"),

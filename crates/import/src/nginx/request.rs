@@ -1,4 +1,4 @@
-//! Request header fields that nginx removes, sets or keeps from the servers behind it.
+//! Request header fields that nginx removes, sets, or does not send to the servers behind it.
 
 use super::lex::Directive;
 
@@ -17,7 +17,7 @@ fn is_switch(one: &Directive) -> bool {
     one.name.ends_with("_pass_request_headers") && one.arg(0) == "off"
 }
 
-/// Returns the field of a directive; `None` if the application finds the same in a request without it.
+/// Returns the request header field of a directive, `*` for all fields; `None` if the directive is about no field.
 pub(super) fn field(one: &Directive) -> Option<String> {
     if is_switch(one) {
         return Some("*".to_owned());

@@ -116,7 +116,7 @@ fn whole(server: &Directive, level: &Level, names: &Names, site: &mut Site, draf
     false
 }
 
-/// Gathers all locations, also those in locations, each with its level.
+/// Gathers all locations, also nested locations, each with its level.
 fn gather<'d>(
     outer: &'d [Directive],
     level: &Level,

@@ -16,7 +16,7 @@ pub(super) fn take(one: &Directive, table: Table, keys: &mut Keys, draft: &mut D
     let (place, first) = (&one.place, one.arg(0));
     match (one.name.as_str(), table) {
         ("client_max_body_size", _) => {
-            // In nginx 0 is no limit; here it would allow no body.
+            // In nginx, 0 means no limit; in Adyton it would allow no body.
             let size = if first == "0" { Some("1024g".to_owned()) } else { quantity::size(first) };
             keys.set("body-bytes-max", size.unwrap_or_else(|| first.to_owned()), place);
         }

@@ -138,7 +138,7 @@ fn statements(text: &str) -> Vec<Statement<'_>> {
     }
 }
 
-/// Returns how many letters stand in front of a place in its line.
+/// Returns the number of letters in front of a place in its line.
 fn indent(text: &str, rest: &str) -> usize {
     let before = &text[..text.len() - rest.len()];
     before.rsplit('\n').next().map_or(0, |line| line.trim_start_matches('\u{feff}').len())

@@ -13,7 +13,7 @@ struct Entry {
     key: String,
     value: String,
     place: Place,
-    /// Whether another value contains it, as `%(key)`.
+    /// Whether another value contains this key, as `%(key)`.
     is_used: bool,
 }
 
@@ -114,7 +114,7 @@ fn filled(value: &str, entries: &mut [Entry]) -> String {
     out + rest
 }
 
-/// Limit of a value that is made of others.
+/// Limit of a value that is made of other values.
 const FILLED_BYTES_MAX: usize = 4096;
 
 /// Entries that are no settings of the server.
@@ -300,7 +300,7 @@ fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        // The part in front of `=` is a host; here the application for all other hosts would answer its requests.
+        // The part in front of `=` is a host; in Adyton the application for all other hosts would answer for this host.
         _ => found.refuse(place, &format!("{key} = {value}"), "this is not PATH=APPLICATION", draft),
     }
 }

@@ -1,4 +1,4 @@
-//! Rules of which the first match counts, as two lists, of which `deny` always counts.
+//! Rules of which the first match counts, turned into two lists, of which `deny` takes precedence over `allow`.
 
 /// A rule: `allow 10.0.0.0/8`, `deny all`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
                 }
                 lists.deny.push(whom);
             }
-            // No rule behind `allow all` counts, and it includes the addresses that were allowed.
+            // No rule behind `allow all` counts, and `allow all` includes the addresses that earlier rules allow.
             (true, true) => {
                 lists.allow.clear();
                 return lists;

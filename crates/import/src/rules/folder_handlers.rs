@@ -5,7 +5,7 @@
 pub struct FolderHandlers {
     /// `Options` with or without `ExecCGI`.
     pub executes: Option<bool>,
-    /// `SetHandler`; the innermost `None` is `none`.
+    /// `SetHandler`: `None` without such a line, `Some(None)` for `SetHandler none`.
     pub all: Option<Option<Handler>>,
     /// `AddHandler` and `RemoveHandler`: ends of names in small letters, as `.pl`, in the order of the file.
     pub ends: Vec<(String, Handler)>,

@@ -32,9 +32,9 @@ pub struct ErrorDocument {
     pub place: Place,
     /// The directive, as written.
     pub text: String,
-    /// The status, if it is one of an error.
+    /// The status, if it is the status of an error.
     pub status: Option<u16>,
-    /// The answer for it.
+    /// The answer for this status.
     pub document: Document,
 }
 

@@ -83,7 +83,7 @@ fn escaped(text: &str) -> String {
     each.collect()
 }
 
-/// Puts a rule in front of the others: the first one that matches counts.
+/// Puts a rule in front of all other rules: the first rule that matches counts.
 fn first(site: &mut Site, rule: &str, place: &Place) {
     match site.keys.0.iter_mut().find(|key| key.name == "rewrite") {
         Some(Key { value: Value::List(rules), .. }) => {

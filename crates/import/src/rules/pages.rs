@@ -50,7 +50,7 @@ fn without(route: &mut Route, file: &str) {
 }
 
 fn is_there(file: &str, place: &Place, includes: &mut Includes<'_>) -> Result<bool, Mistake> {
-    // The bracket makes it a pattern, so the file may be absent. All these files end in a letter.
+    // The bracket makes the name a pattern, so the file may be absent. All these names end in a letter.
     let Some((front, last)) = file.split_at_checked(file.len().saturating_sub(1)) else { return Ok(false) };
     if file.contains(['*', '?', '[']) {
         return Ok(false);

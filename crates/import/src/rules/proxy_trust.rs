@@ -14,7 +14,7 @@ pub(crate) enum ProxyTrust {
         place: Place,
         what: String,
         why: &'static str,
-        /// Whether only addresses of private networks are not believed there.
+        /// Whether the source believes such a proxy, except about addresses of private networks.
         is_of_private: bool,
     },
     /// The trust was lost, so clients have the addresses of proxies: the place, the directive, the reason.

@@ -1,4 +1,5 @@
-//! Addresses of sites: here every site is at every address, so a site that had fewer is restricted to them, or refuses.
+//! Addresses of sites: in Adyton every site is at every address, so a site with fewer addresses is restricted, or
+//! refuses.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Returns the part that distinguishes addresses: all IPv4 and all IPv6 addresses together are one.
+    /// Returns the part that distinguishes addresses; the wildcard addresses of IPv4 and IPv6 count as one.
     pub(crate) fn reach(&self) -> String {
         let every = ["0.0.0.0:", "[::]:"].iter().find_map(|front| self.bind.strip_prefix(front));
         every.map_or_else(|| self.bind.clone(), |port| format!("*:{port}"))

@@ -9,7 +9,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut read) = (0, 0);
-    // The place to go on at if the rest does not match: the last star takes one more letter.
+    // Where matching resumes if the rest does not match: the last star then takes one more letter.
     let mut star: Option<(usize, usize)> = None;
     while read < name.len() {
         if pattern.get(at) == Some(&'*') {
@@ -43,7 +43,7 @@ fn fits(pattern: &[char], at: usize, letter: char) -> Option<usize> {
     }
 }
 
-/// Whether `[a-z]` or `[!a-z]` matches this letter, and where the pattern goes on; `None` if it has no end.
+/// Whether `[a-z]` or `[!a-z]` matches this letter, and where the pattern goes on; `None` if the bracket has no end.
 fn set(pattern: &[char], at: usize, letter: char) -> Option<(bool, usize)> {
     let negated = matches!(pattern.get(at + 1), Some('!' | '^'));
     let first = at + 1 + usize::from(negated);

@@ -25,7 +25,7 @@ pub struct Found {
 /// The reader of included files, which counts them.
 pub(crate) struct Includes<'a> {
     find: &'a mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
-    /// The files that are being read, the first one first.
+    /// The files that are being read, the outermost first.
     open: Vec<Arc<str>>,
     files: usize,
     bytes: usize,

@@ -48,7 +48,7 @@ impl Node {
         if let Item::Map(pairs) = &self.item { pairs } else { &[] }
     }
 
-    /// Returns the values of a list, or the only one.
+    /// Returns the values of a list, or the value itself if it is no list.
     pub(crate) fn each(&self) -> &[Node] {
         if let Item::List(list) = &self.item { list } else { std::slice::from_ref(self) }
     }
@@ -57,7 +57,7 @@ impl Node {
 /// The line of a mistake, and the sentence about it.
 pub(super) type Wrong = (usize, &'static str);
 
-/// Limit of values in values; deeper ones are no configuration.
+/// Limit of values in values; a deeper nesting is no configuration.
 const DEPTH_MAX: usize = 64;
 
 /// Reads a text from a place on.

@@ -24,7 +24,8 @@ pub(crate) fn path_of(regex: &str) -> Option<(String, Option<Captured>)> {
         None => return None,
     };
     let path = literal(body)?;
-    // A pattern without a slash in front of its group matches names that our prefix does not, and the other way round.
+    // Our prefix ends in a slash: a group needs a slash in front of it, and a pattern without a group must not end in
+    // one.
     let fits = path.starts_with('/') && (captured.is_some() == path.ends_with('/'));
     fits.then_some((path, captured))
 }

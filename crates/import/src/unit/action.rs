@@ -253,7 +253,7 @@ fn folder(share: &str, paths: &[String]) -> Option<String> {
     if let Some(root) = share.strip_suffix("$uri").filter(|root| !root.contains('$')) {
         return Some(root.trim_end_matches('/').to_owned());
     }
-    // The share is one file, at a path that ends as it does.
+    // The share is one file. If its name ends in the path, the folder is the part in front of the path.
     match paths {
         [path] if !share.contains('$') && !path.starts_with('*') && !path.ends_with('/') => {
             share.strip_suffix(path.as_str()).map(str::to_owned)

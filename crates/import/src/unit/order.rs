@@ -108,7 +108,7 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
             singles.push(Single { path, number, step });
         }
     }
-    // A route at the guarded path keeps less specific ones from answering beneath it.
+    // A route at the guarded path keeps less specific routes from answering beneath that path.
     for guard in guards {
         let has_end = |single: &Single| {
             single.path == guard.path && single.step.condition.has_all() && !passes(&single.step.route)
@@ -181,7 +181,7 @@ fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
     }
 }
 
-/// Returns the mount of a route's application, unless that is the root.
+/// Returns the mount of a route's application, unless the mount is the root.
 fn mount(route: &Route) -> Option<(String, Place)> {
     match route.keys.get("mount") {
         Some(Key { value: Value::Text(path), place, .. }) => Some((path.clone(), place.clone())),

@@ -129,7 +129,7 @@ fn limits(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
     }
 }
 
-/// Returns the user and the group of an application; `None`: those of unitd.
+/// Returns the user and the group of an application; `None`: the user or group of unitd.
 fn owner(node: &Node) -> [Option<String>; 2] {
     ["user", "group"].map(|name| node.find(name).map(shown))
 }
@@ -156,7 +156,7 @@ fn own(unit: &Unit<'_>, application: &str, node: &Node, route: &mut Route, draft
     }
 }
 
-/// Sets a setting of the server from an application: the first application that has it counts.
+/// Sets a setting of the server from an application: the value of the first application that has the setting counts.
 fn set(unit: &Unit<'_>, application: &str, ours: &'static str, node: &Node, draft: &mut Draft) {
     let (place, value) = (unit.place(node), Value::Text(shown(node)));
     match draft.server.get(ours) {

@@ -39,8 +39,8 @@ pub(crate) fn run_handlers(py: Python<'_>) {
 }
 
 /// A stream that runs the handlers when it is dropped; `None` if no signal has come. A thread that enters the
-/// application drops the stream, as it drops payloads to give back. If the application has only one thread, that is the
-/// main thread.
+/// application drops the stream, as it drops payloads that have to be given back. If the application has only one
+/// thread, the main thread drops the stream.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     let came = CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::SeqCst);
     came.then(|| Box::new(Look) as _)

@@ -102,7 +102,7 @@ impl Started {
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
     if forks::is_child() {
-        // The thread that had locked `RUNNING` may be gone in the child.
+        // In a forked child, the thread that had locked `RUNNING` may be gone.
         return None;
     }
     lock().as_ref().map(|running| Arc::clone(&running.server))
@@ -126,7 +126,7 @@ unsafe extern "C" {
 
 /// Whether the application has replaced Python's threads by greenlets.
 fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
-    // CPython 3.13 has the first name, older ones the second; the original function is written in C.
+    // CPython 3.13 has the first name, older versions have the second; the original function is written in C.
     for name in ["_start_joinable_thread", "_start_new_thread"] {
         if let Some(start) = threading.getattr_opt(name)? {
             return Ok(!start.is_instance_of::<PyCFunction>());
@@ -201,7 +201,7 @@ fn run_on_main(server: &Arc<Server>) -> bool {
     done
 }
 
-/// Calls `attach` after every loop has ended: it attaches to the interpreter, and then drops its argument. If the
+/// Calls `attach` after every loop has ended: `attach` attaches to the interpreter, and then drops its argument. If the
 /// application never releases the interpreter, the process ends without attaching, because no thread could end in an
 /// orderly way.
 fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {

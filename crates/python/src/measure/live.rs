@@ -75,7 +75,8 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// The times as bars, each for up to twice the time of the one before, with the times at both ends: `128 us ▁▄█▂ 2 ms`.
+/// The times as bars, with the times at both ends: `128 us ▁▄█▂ 2 ms`. Each bar is for times of up to twice the time of
+/// the bar before.
 fn histogram(counts: &Doublings) -> String {
     let taken = |count: &u64| *count > 0;
     let (Some(first), Some(last)) = (counts.iter().position(taken), counts.iter().rposition(taken)) else {

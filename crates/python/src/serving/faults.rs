@@ -17,7 +17,7 @@ use super::settings::{
 };
 use crate::serving::run::load::is_of_group;
 
-/// Looks for faults in settings, and warns of doubtful ones. Returns the opened parts, with which a server serves.
+/// Looks for faults in settings, and warns of doubtful settings. Returns the opened parts, with which a server serves.
 pub(super) fn check_settings(settings: &Settings) -> Result<Prepared, Failure> {
     let (faults, prepared) = look(settings);
     if !faults.is_empty() {
@@ -44,7 +44,8 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
 }
 
-/// Makes sure that the log can be written, before anything else begins; other faults are reported with it.
+/// Makes sure that the log can be written, before anything else begins; reports all other faults with a fault of the
+/// log.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     match error_log(settings) {
         Some(fault) => {
@@ -56,7 +57,7 @@ pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// All faults of settings, some of which may already be known to be wrong.
+/// All faults of settings, also if some of the settings are already known to be wrong.
 pub(crate) fn faults(settings: &Settings) -> Vec<Fault> {
     let (mut faults, _) = look(settings);
     faults.extend(error_log(settings));
@@ -137,7 +138,7 @@ fn pages(settings: &Settings) -> Vec<Fault> {
     all.filter_map(|(status, file)| page(settings, *status, file).err()).collect()
 }
 
-/// Error pages that are run: their source text must not be sent.
+/// Faults of error pages whose files are run: the source text of a program must not be sent.
 fn run_pages(settings: &Settings) -> Vec<Fault> {
     let mut found: Vec<Fault> = Vec::new();
     let mut add = |at, name: &str| {

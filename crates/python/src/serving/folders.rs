@@ -28,8 +28,8 @@ const PAGES_INDEX: &str = "index.py";
 /// Name of the file to which `may-set` applies.
 const OWN_NAME: &str = ".adyton.toml";
 
-/// Message for a command line with pages: they are loaded like applications of a file's routes, beside others, and a
-/// command line has at most one application.
+/// Message for a command line with pages. Pages are loaded like applications of a file's routes, beside other
+/// applications, and a command line has at most one application.
 pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
     others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
     the folder, and name that file in the place of the folder";
@@ -54,7 +54,8 @@ pub(super) struct RouteFolder<'r> {
     pub(super) settings: &'r Settings,
 }
 
-/// Lets the folders of a route, which [`speaking`] has opened, have files run and name their indexes, if they may.
+/// Lets the folders of a route, which [`speaking`] has opened, have files run and name their indexes, if they may do
+/// so.
 pub(super) fn folders(
     mut folders: Folders,
     folder: RouteFolder<'_>,
@@ -80,7 +81,7 @@ pub(super) fn folders(
     Ok(folders.running(programs(place, root, settings)?))
 }
 
-/// Opens the folders in the folder of a route, with itself; `None` if folders may set nothing. `sources` are files that
+/// Opens the folder of a route and the folders in it; `None` if folders may set nothing. `sources` are files that
 /// routes of the site run.
 pub(super) fn speaking(folder: RouteFolder<'_>, sources: &[Sources]) -> Result<Option<Folders>, Failure> {
     let RouteFolder { number, place, url, settings } = folder;
@@ -269,7 +270,7 @@ fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache
     let said = read_htaccess(&text, may).map_err(named)?;
     let handlers = lines.handlers.as_ref();
     let runs = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
-    // Each file begins with the loss that its folder's place is unknown; here the place is known.
+    // Each file begins with the loss that its folder's place is unknown, but the server knows this place.
     let losses = losses.iter().filter(|loss| loss.what != ".htaccess").map(ToString::to_string);
     let losses = losses.collect();
     Ok(Apache { said, runs, lines, losses })

@@ -215,7 +215,7 @@ fn needs<'s>(
     Ok(needs)
 }
 
-/// The files that a group needs for an application; modules are looked for in `places` before the installed ones.
+/// The files that a group needs for an application; modules are looked for in `places` before the installed modules.
 fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
     let need = |path: PathBuf, how: How| Need::new(app.said_at.clone(), "", path, how);
     let mut needs = match &app.target {
@@ -262,7 +262,7 @@ fn folder(settings: &Settings, group: &Group) -> PathBuf {
     folder.components().collect()
 }
 
-/// The fault of a group's Python, if one is known without running it: it may be another user's program.
+/// The fault of a group's Python, if it is known without running this Python, which may be another user's program.
 fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<Fault>> {
     let Some(python) = &group.python else { return Ok(None) };
     let module = py.import("adyton._process.pythons")?;

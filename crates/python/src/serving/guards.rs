@@ -29,7 +29,7 @@ struct Opened {
 }
 
 impl Guards {
-    /// Opens the guard of these settings, unless it is open. `None`: they have none.
+    /// Opens the guard of these settings, unless it is open already. `None`: the settings have no guard.
     ///
     /// # Errors
     ///

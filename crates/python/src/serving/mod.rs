@@ -165,7 +165,7 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
     // Until this worker serves, it has no request to finish, so it ends with its supervisor. Otherwise it would stay
-    // without one, and hold the sockets.
+    // without a supervisor, and hold the sockets.
     child::end_with_parent().map_err(Failure::system)?;
     settle(py, settings)?;
     let parts = worker.into_parts();
@@ -403,7 +403,7 @@ struct Sockets {
     passages: Vec<Passage>,
 }
 
-/// The sockets of other workers, and this one's share of the connections.
+/// The sockets of other workers, and this worker's share of the connections.
 struct Others {
     sockets: Vec<OwnedFd>,
     share: Share,
@@ -441,7 +441,7 @@ fn serve_at(
     let shown: Vec<String> = sockets.listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let parts = parts(settings, sockets, names.len(), &mut prepared, &wake)?;
-    // A worker's supervisor tells it when to open its logs again.
+    // A worker's supervisor tells the worker when to open its logs again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let has_applications = !applications.is_empty();
@@ -581,8 +581,8 @@ fn made(
     }))
 }
 
-/// Takes over the signals. With `renamed`, this process also gets a signal when its logs are renamed; without, it is a
-/// worker.
+/// Takes over the signals. With `renamed`, this process also gets a signal when its logs are renamed; without
+/// `renamed`, it is a worker.
 fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Handlers> {
     let stop = Arc::clone(stop);
     match renamed {

@@ -176,7 +176,7 @@ fn away(group: Option<usize>) -> Action {
     Action::Elsewhere { passage: group.unwrap_or_default(), is_folder: false }
 }
 
-/// A route that another process answers, and judges.
+/// A route whose requests another process answers; that process also judges who may send them.
 fn elsewhere(file: &Sites, route: &SiteRoute) -> Route {
     let action = match (&route.action, file.part) {
         (SiteAction::Files(_), _) => home(true),
@@ -198,7 +198,7 @@ struct Around {
 }
 
 impl Around {
-    /// Reads these settings; `all` are those of the server.
+    /// Reads these settings; `all` are the settings of the server.
     fn of(all: &Settings, settings: &Settings, guard: Option<GuardNumber>, shared: &mut Shared) -> Around {
         let changes = Changes {
             edits: settings.head_edits(),
@@ -320,13 +320,13 @@ fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
     }
 }
 
-/// The path, within its folder, of the file that answers for absent ones.
+/// The path, within its folder, of the file that answers for absent files.
 fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
     let page = settings.files.static_fallback.as_ref()?.replace('%', "%25");
     FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
 }
 
-/// Gives a route the time limits of its own settings, if those of its site differ.
+/// Gives a route the time limits of its own settings, if the time limits of its site differ.
 fn timed(
     route: Route,
     site: &CliSite,

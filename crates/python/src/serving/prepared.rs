@@ -53,7 +53,7 @@ pub(super) struct PreparedRoute {
     pub(super) content: Content,
 }
 
-/// The opened part of a route that answers.
+/// The files or scripts with which a route answers, opened.
 #[derive(Default)]
 pub(super) enum Content {
     /// A folder of files.
@@ -73,8 +73,8 @@ pub(super) struct PreparedFolder {
     pub(super) beneath: Vec<Option<Folders>>,
 }
 
-/// Opens guards, error pages and folders of all that a process answers. What has faults is left out, so a server serves
-/// only if there are none.
+/// Opens guards, error pages and folders of all that a process answers. A part that has faults is left out, so a server
+/// serves only if there are no faults.
 pub(super) fn prepare(settings: &Settings) -> (Prepared, Vec<Fault>) {
     let mut opening = Opening {
         base: settings.application.chdir.as_deref().unwrap_or(Path::new(".")),

@@ -86,7 +86,7 @@ pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
     found
 }
 
-/// The variables that scripts get beside those of a request; of two with one name, the last counts.
+/// The variables that scripts get besides the variables of a request; of two variables with one name, the last counts.
 fn environment(settings: &Settings) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![("PATH".to_owned(), PATH.as_bytes().to_vec())];
     for (name, value) in &settings.scripts.cgi_environment {

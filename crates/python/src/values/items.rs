@@ -126,7 +126,7 @@ impl<'c> Detached<'_, 'c> {
 pub(crate) struct Items {
     body: Option<Py<PyAny>>,
     iterator: Option<Py<PyIterator>>,
-    /// A `contextvars.Context` in which the rest runs (PEP 567); `None` while it runs in the thread's own.
+    /// A `contextvars.Context` in which the rest runs (PEP 567); `None` while it runs in the thread's own context.
     context: Option<Py<PyAny>>,
 }
 

@@ -21,7 +21,7 @@ static SENT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// A reference to a `bytes` object, which is immutable.
 pub(crate) struct Borrowed {
-    /// `None` only while it is dropped.
+    /// `None` only while this value is dropped.
     object: Option<Py<PyBytes>>,
     data: *const u8,
     length: usize,

@@ -1,4 +1,4 @@
-//! Checks header fields that an application sends in every answer only once.
+//! Remembers checked header fields, so that a field that an application sends in every answer is checked only once.
 //!
 //! Fields of this kind are constants of the application's code: the same objects each time.
 
@@ -7,8 +7,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// The number of fields that are remembered. The address of a field's tuple allows two places: with only one, two
-/// fields of an answer that share a place would be checked again with every request.
+/// The number of fields that are remembered. The address of a field's tuple allows two places: if it allowed only one,
+/// two fields of an answer that share a place would be checked again with every request.
 const PLACES: usize = 64;
 
 /// The checked fields.

@@ -175,7 +175,7 @@ fn the_watch_wakes_up_again() {
         client.read_until("one");
         go_on.send(()).unwrap();
         client.read_until("two");
-        // Longer than the watch stays awake; nothing is sent that was not asked for.
+        // The client waits for longer than the watch stays awake; the server must send nothing that was not asked for.
         client.expect_silence();
     }
     server.stop();

@@ -253,8 +253,8 @@ fn memory_for_bodies() {
     server.stop();
 }
 
-/// A large body may wait for memory that a stalled client has reserved, but not for ever: then it goes to a file, and
-/// the stalled body goes on in memory. Requests behind it must be answered, too.
+/// A large body may wait for memory that a stalled client has reserved, but not for ever: after some time the large
+/// body goes to a file, and the stalled body goes on in memory. Requests behind it must be answered, too.
 #[test]
 fn stalled_bodies_are_passed() {
     const BYTES: usize = 600_000;

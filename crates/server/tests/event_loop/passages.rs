@@ -105,7 +105,7 @@ fn pipelined() {
 }
 
 /// Connections that no group takes wait in the passage, and when it is full, at the door. Clients that wait there too
-/// long get a 503, and a group that starts later must answer the others.
+/// long get a 503, and a group that starts later must answer the other clients.
 #[test]
 fn full() {
     let (one, other) = pass::passage().unwrap();

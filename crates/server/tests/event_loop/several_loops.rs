@@ -48,7 +48,7 @@ fn answer(call: &mut Call<'_>) -> Outcome {
             while !live.is_done() {
                 bytes += live.read().unwrap().len();
             }
-            // An answer while the body is still being read would give the connection up.
+            // An answer while the body is still being read would make the server give the connection up.
             drop(live);
             return text(&mut call.reply, &bytes.to_string());
         }

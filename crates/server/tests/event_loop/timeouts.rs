@@ -179,7 +179,7 @@ fn write_idle() {
 fn write_rate() {
     let (sender, gone) = mpsc::channel();
     let limits = SiteLimits {
-        // Four times what this client takes at most.
+        // Four times the rate at which this client takes bytes at most.
         write_rate: 50_000_000,
         write_rate_grace_ms: SHORT_MS,
         ..SiteLimits::default()

@@ -13,7 +13,7 @@ pub(crate) struct Access {
     deny: Vec<String>,
     /// Users that are let in; `None`: no password is asked for.
     users: Option<Users>,
-    /// Whether an address of `allow` is enough without a password, and a password without such an address.
+    /// Whether an address of `allow` or a password is enough; if not, both are needed.
     is_either: bool,
     /// Further conditions that no key can say: each is a restriction that is lost.
     lost: Vec<(Place, String, &'static str)>,
@@ -134,7 +134,7 @@ impl Access {
         if other.is_open() || self.is_nobody() {
             return other;
         }
-        // A condition that no key can say would let more clients in; without the condition fewer clients are let in.
+        // A rule whose condition no key can express would let in more clients than in Apache, so the rule is left out.
         if !other.lost.is_empty() {
             let told = std::mem::take(&mut other.lost);
             if self.lost.is_empty() {

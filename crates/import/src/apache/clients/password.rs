@@ -18,7 +18,7 @@ impl Users {
         self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
     }
 
-    /// Returns the users of both.
+    /// Returns the users of both rules.
     pub(super) fn or(self, other: Users) -> Users {
         if self.is_all() || other.is_all() {
             return Users::default();
@@ -144,7 +144,7 @@ impl<'l> Asking<'l> {
         }
     }
 
-    /// Has the script of `mod_wsgi` decide which requests are let in, if there is one.
+    /// Has the script of `mod_wsgi`, if there is one, decide which requests are let in.
     pub(crate) fn say_script(&self, route: &mut Route, draft: &mut Draft) {
         let Some(line) = self.access_script else { return };
         if route.keys.has("auth-satisfy") || line.arg(0).contains("${") {

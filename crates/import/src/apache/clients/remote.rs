@@ -1,4 +1,4 @@
-//! Trust in proxies that tell the address of a client, as `mod_remoteip` has it: never more than in Apache.
+//! Trust in proxies that report the address of a client, as in `mod_remoteip`: never more trust than in Apache.
 
 use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
@@ -63,7 +63,7 @@ pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> ProxyTrust {
     }
 }
 
-/// Reads the trust in proxies of one of several virtual hosts: it is lost, because here trust is for the whole server.
+/// Reports the trust in proxies of one of several virtual hosts as lost, because Adyton trusts a proxy for all sites.
 pub(crate) fn of_one(lines: &[Line], site: &mut Site, draft: &mut Draft) {
     if let Some(line) =
         lines.iter().find(|line| matches!(line.name.as_str(), "remoteipheader" | "remoteipproxyprotocol"))

@@ -39,7 +39,7 @@ fn keep(lines: Vec<Line>, wrong: &mut Vec<Line>) -> Vec<Line> {
     kept
 }
 
-/// Returns the name for the fault of a line that an `.htaccess` may not contain; `None` if it may.
+/// Returns the name for the fault of a line that an `.htaccess` may not contain; `None` if the line is allowed.
 fn fault(line: &Line) -> Option<&'static str> {
     let name = line.name.as_str();
     if line.is_section {

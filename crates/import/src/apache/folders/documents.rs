@@ -3,7 +3,8 @@
 use crate::apache::language::line::Line;
 use crate::rules::folder_lines::{Document, ErrorDocument};
 
-/// Takes the lines with pages for errors, and returns them and the others. Of two lines for a status the last counts.
+/// Splits off the lines with pages for errors, and returns the pages and the other lines. The last line for a status
+/// counts.
 pub(crate) fn take(lines: &[Line]) -> (Vec<ErrorDocument>, Vec<Line>) {
     let mut documents: Vec<ErrorDocument> = Vec::new();
     let mut others = Vec::new();

@@ -6,7 +6,7 @@
 use crate::apache::language::line::Line;
 use crate::rules::folder_handlers::{FolderHandlers, Handler};
 
-/// Takes the lines about handlers, and returns them and the others.
+/// Splits off the lines about handlers, and returns the handlers and the other lines.
 pub(crate) fn take(lines: &[Line]) -> (FolderHandlers, Vec<Line>) {
     let mut handlers = FolderHandlers::default();
     let mut others = Vec::new();
@@ -50,7 +50,7 @@ fn read_options(handlers: &mut FolderHandlers, line: &Line) {
     }
     let says = |other: &str| line.args.iter().any(|word| word.eq_ignore_ascii_case(other));
     if !is_relative && !line.args.iter().any(|word| is_exec(word)) {
-        // Words without a sign replace all that was on; `All` contains `ExecCGI`.
+        // Words without a sign replace all options that were on; `All` contains `ExecCGI`.
         handlers.executes = Some(says("all"));
     }
 }
@@ -59,7 +59,7 @@ fn is_exec(word: &str) -> bool {
     word.trim_start_matches(['+', '-']).eq_ignore_ascii_case("execcgi")
 }
 
-/// Returns an end as it stands in names, in small letters: `pl` and `.pl` are the same.
+/// Returns the end of a name with its dot, in small letters: `pl` and `.pl` are the same end.
 fn dotted(end: &str) -> String {
     format!(".{}", end.trim_start_matches('.').to_ascii_lowercase())
 }

@@ -31,7 +31,7 @@ pub(crate) fn read(
     for (pattern, base, place) in patterns(lines, sections) {
         for (number, name) in names.iter().enumerate() {
             let Some((front, last)) = name.split_at_checked(name.len().saturating_sub(1)) else { continue };
-            // The bracket makes it a pattern, so the file may be absent.
+            // The bracket makes the name a pattern, so the file may be absent.
             let Ok(files) = includes.find(&format!("{pattern}/{front}[{last}]"), &place) else {
                 let what = format!("AllowOverride for {base}");
                 sections.folder(&base, &[Line::lost_at(known::NOT_READ, &what, &place)]);
@@ -39,7 +39,7 @@ pub(crate) fn read(
             };
             for file in files {
                 let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-                // Of several files in one folder, the one whose name stands first counts.
+                // Of several files in one folder, the file whose name stands first in `AccessFileName` counts.
                 if found.get(&folder).is_none_or(|(other, ..)| number < *other) {
                     found.insert(folder, (number, file.name.into(), file.text));
                 }

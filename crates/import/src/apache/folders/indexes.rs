@@ -3,8 +3,8 @@
 use crate::apache::language::line::Line;
 use crate::rules::folder_lines::Indexes;
 
-/// Takes the lines about index files, and returns them and the others. Each line adds to those before it, and a line
-/// with `disabled` alone removes them all.
+/// Splits off the lines about index files, and returns the index files and the other lines. Each line adds to the lines
+/// before it, and a line with `disabled` alone removes all names.
 pub(crate) fn take(lines: Vec<Line>) -> (Option<Indexes>, Vec<Line>) {
     let (own, others): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.name == "directoryindex" && !line.is_section);

@@ -174,7 +174,7 @@ fn flags(line: &Line) -> Vec<String> {
     flags.split(',').map(|flag| flag.trim().to_owned()).collect()
 }
 
-/// Handlers of `mod_perl` that are called at other times than before an answer, or that `SetHandler` decides about.
+/// Handlers of `mod_perl` that do not run before an answer, or that run only because of a `SetHandler`.
 const PERL_AFTERWARDS: [&str; 8] = [
     "perlchildexithandler",
     "perlchildinithandler",

@@ -112,7 +112,7 @@ fn express_start(
     if file.rsplit('/').next() != Some("httpd.conf") {
         return Ok(None);
     }
-    // The bracket makes it a pattern, so the file may be absent.
+    // The bracket makes the name a pattern, so the file may be absent.
     let found = includes.find("apachect[l]", &Place { file: Arc::clone(file), line: 1 })?;
     for one in &found {
         let file: Arc<str> = one.name.clone().into();
@@ -128,7 +128,7 @@ fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<S
     if file.rsplit('/').next() != Some("apache2.conf") {
         return Ok(all);
     }
-    // The bracket makes it a pattern, so the file may be absent.
+    // The bracket makes the name a pattern, so the file may be absent.
     for found in includes.find("envvar[s]", &Place { file: Arc::clone(file), line: 1 })? {
         let file: Arc<str> = found.name.into();
         includes.begin(&file, &found.text)?;
@@ -233,9 +233,10 @@ impl Reader<'_, '_, '_> {
             }
             // The loss of a macro's lines is reported where the macro is used.
             Some(false) if closed.name == "macro" => {}
-            // The section is for a build of Apache without a module that is taken to be there.
+            // The section is for an Apache without a module, and this module is taken to be present.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
-            // Only one module runs processes and threads, and sections for the others have no effect.
+            // Only one module runs processes and threads, and sections for the other modules of this kind have no
+            // effect.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
             Some(false) if closed.name == "ifdefine" && self.is_undefined(closed.arg(0)) => {}
             Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
@@ -384,7 +385,7 @@ fn has_restriction(section: &Line) -> bool {
     })
 }
 
-/// Directives that deny some clients, or say which clients are asked for what.
+/// Directives that deny some clients, or without which clients might see more.
 const GUARDS: [&str; 13] = [
     "require",
     "deny",

@@ -1,5 +1,5 @@
-//! Names of virtual hosts: in Apache the first host that matches a name answers, and here the host whose pattern is
-//! most exact.
+//! Names of virtual hosts: in Apache the first host that matches a name answers; in Adyton, the host with the most
+//! exact pattern.
 
 use crate::model::Draft;
 use crate::rules::reach::{Address, Placed};

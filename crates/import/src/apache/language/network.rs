@@ -22,7 +22,7 @@ pub(crate) fn network(text: &str) -> Option<String> {
     fits.then(|| format!("{}{}/{}", bytes.join("."), ".0".repeat(missing), 8 * bytes.len()))
 }
 
-/// Returns how many bits a mask such as `255.255.0.0` has.
+/// Returns the number of bits of a mask such as `255.255.0.0`.
 fn mask_bits(mask: &str) -> Option<u32> {
     let bits = u32::from(mask.parse::<std::net::Ipv4Addr>().ok()?);
     (bits.leading_ones() + bits.trailing_zeros() == 32 || bits == 0).then(|| bits.leading_ones())

@@ -112,7 +112,7 @@ fn function(
     settings: &Settings,
     wanted: Wanted,
 ) -> Result<Application, Failure> {
-    // This process has already changed its folder, and a group's own folder is not the one that the file means.
+    // This process has already changed its folder, and a group's own folder is not the folder that the file means.
     let base = settings.own_folder().and(settings.application.chdir.as_deref()).unwrap_or(Path::new("."));
     let found = wanted.find(base).map_err(|fault| Failure::of(vec![fault]))?;
     let (place, attribute, is_file) = match found {
@@ -136,7 +136,8 @@ pub(crate) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
     is_of(sites, app.group)
 }
 
-/// Whether this process runs what belongs to this group; `None` means to no group.
+/// Whether this process runs everything that belongs to this group; `None` stands for everything that belongs to no
+/// group.
 pub(crate) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     match sites.part {
         Part::Whole | Part::Door => group.is_none(),
@@ -237,7 +238,8 @@ pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> 
     Ok(Application { callee, ..found })
 }
 
-/// Warns of an application that keeps state in the memory of one process which several workers would have to share.
+/// Warns of an application that keeps state in the memory of one process, although several workers would need the
+/// state.
 pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processes: usize) -> PyResult<()> {
     let (Callee::Wsgi(object) | Callee::Handler(object)) = &application.callee else { return Ok(()) };
     if processes < 2 {

@@ -12,7 +12,7 @@ use adyton_server::Server;
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
-/// Has the threads of both logs of this process open them again. Failures are logged.
+/// Has the threads of both logs of this process open the logs again. Failures are logged.
 pub(crate) fn reopen(server: &Server) {
     log::reopen();
     server.reopen_log();

@@ -237,7 +237,7 @@ fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Fa
     told.take(idle_timeout_ms).map(|plan| (plan, given)).map_err(Failure::system)
 }
 
-/// Plans to start the groups of a file of sites. Opens the addresses that they have to themselves, if it may.
+/// Plans to start the groups of a file of sites. If `may_open`, opens the addresses that groups have to themselves.
 fn group_plans(
     settings: &Settings,
     programs: &Programs,
@@ -477,8 +477,8 @@ impl Open {
     }
 }
 
-/// Makes the function that prints the banner, unless `is_silent`, once the first worker has described what it serves.
-/// `shown`: the addresses.
+/// Makes the function that prints the banner when the first worker has described what it serves; with `is_silent`, the
+/// function prints nothing. `shown`: the addresses.
 fn announce(
     settings: &Settings,
     python: String,

@@ -12,10 +12,10 @@ pub(crate) use client::{Client, End, get};
 pub(crate) use gate::Gate;
 pub(crate) use server::{Server, config, limits};
 
-/// How long anything may take that must happen: a failing test ends too.
+/// The longest time to wait for anything that must happen: a failing test ends, too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long something that must not happen is given to happen.
+/// The time for which a test watches that something does not happen.
 pub(crate) const A_MOMENT: Duration = Duration::from_millis(150);
 
 /// A short timeout in ms, for tests that wait for it: three ticks of the timer wheel.

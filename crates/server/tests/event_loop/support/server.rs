@@ -24,12 +24,12 @@ use super::{Closure, PATIENCE, Witness};
 /// Connections that wait in the kernel: more than a test makes.
 const BACKLOG: u32 = 1024;
 
-/// Limits that no test meets by accident; each test sets those that it is about.
+/// Limits that no test meets by accident; each test sets the limits that it is about.
 pub(crate) fn config() -> Config {
     Config { body_files: Quota::new(1 << 30), server: b"Server: adyton\r\n".to_vec(), ..Config::default() }
 }
 
-/// The limits of a site whose application may be silent for so long.
+/// The limits of a site whose application may be silent for `silence_ms`.
 pub(crate) fn limits(silence_ms: u64) -> SiteLimits {
     SiteLimits { call: CallLimits { silence_ms, total_ms: 0 }, ..SiteLimits::default() }
 }
