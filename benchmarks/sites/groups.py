@@ -368,7 +368,7 @@ def reload(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def load(port: int, ended: threading.Event, counts: list[tuple[int, int]]) -> None:
-    """Send requests to all applications in turn, until told to end; add the number of all and of failures."""
+    """Send requests to all applications in turn, until told to end; add up all requests, and failures."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = wrong = 0
     while not ended.is_set():
