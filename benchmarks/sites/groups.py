@@ -2,8 +2,8 @@
 
 `groups.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints tables. It needs root, Flask beside
 ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on
-CPU 1, in turns: each round measures every server, and its ratios are to the embedded application in the
-same round. The CPU time is that of all processes of a server. Groups have their own virtual environment, and
+CPU 1, in turns: each round measures every server, and ratios are to the embedded application in the same
+round. The CPU time is that of all processes of a server. Groups have their own virtual environment, and
 run as the user of Apache, who must be able to run ADYTON's Python.
 """
 
