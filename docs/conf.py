@@ -1,4 +1,4 @@
-"""Makes the site of the pages in docs/ and of those at the root, with Sphinx: `make site`.
+"""Makes a site of the pages in docs/ and at the root, with Sphinx: `make site`.
 
 Pages are plain Markdown, which a repository shows as well. The navigation is made of `index.md`: each section
 is a group, and each link in it a page of that group. A page that has no link there is an error.
@@ -31,7 +31,7 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "target", "fuzz", "crates", "python", "tests", "examples", "deploy"]
 
-# Every anchor of a link has to be there, and every page of a link.
+# The page and the anchor of every link have to be there.
 nitpicky = True
 myst_heading_anchors = 4
 # `--flag` stays as it is written.
@@ -80,7 +80,7 @@ def add_navigation(app: Sphinx, page: str, text: list[str]) -> None:
         # Sixty more names would hide the navigation from its reader.
         shown = text[0]
         if app.tags.has("headings"):
-            # Links can be followed by these alone, and the tables take half of the time to build the site.
+            # Headings are enough to check links, and the tables take half of the time to build the site.
             shown = "\n\n".join(HEADING.findall(shown))
         text[0] = f"---\norphan: true\n---\n\n{shown}"
 
@@ -92,6 +92,6 @@ def open_at_the_root(app: Sphinx, failure: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Have Sphinx call what is above."""
+    """Have Sphinx call the functions above."""
     app.connect("source-read", add_navigation)
     app.connect("build-finished", open_at_the_root)

@@ -1,4 +1,4 @@
-"""The WSGI application of the benchmarks: 12 bytes and three headers, as PEP 3333's own example is made."""
+"""The WSGI application of the benchmarks: 12 bytes and three headers, like PEP 3333's own example."""
 
 from wsgiref.types import StartResponse, WSGIEnvironment
 

@@ -257,7 +257,7 @@ def is_grown(now: int, may: int) -> bool:
 
 
 def write(budgets: dict[str, dict[str, int]]) -> None:
-    """Make these the budgets of the builds."""
+    """Make these counts the budgets of the builds."""
     text = BUDGET.read_text().partition(f"\n[{BUILDS[0]}]")[0]
     for build in BUILDS:
         counted = budgets.get(build, {})

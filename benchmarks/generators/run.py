@@ -112,7 +112,7 @@ def of_oha(text: str, cpu_s: float) -> Figures:
 
 
 def first(pattern: str, text: str) -> str:
-    """Returns what the group of a pattern matches; raises `ValueError` if it does not."""
+    """Returns the text that the group of a pattern matches; raises `ValueError` if it does not."""
     found = re.search(pattern, text)
     if found is None:
         raise ValueError(f"no {pattern} in {text}")

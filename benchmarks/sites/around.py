@@ -2,7 +2,7 @@
 
 `around.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints a table. It needs root, and Debian's
 apache2, libapache2-mod-wsgi-py3 and nginx. Servers run on CPU 0, load on CPU 1, in turns: each round measures
-every row of a part, and its ratios are to the first row in the same round. The CPU time is that of all
+every row of a part, and ratios are to the first row in the same round. The CPU time is that of all
 processes of a server.
 """
 

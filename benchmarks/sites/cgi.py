@@ -4,7 +4,7 @@
 Debian's apache2, nginx and fcgiwrap, a compiler for C, and root on a machine with the `cpuacct` controller of
 control groups: only that counts all processes that a server starts, also those that nobody waits for. Servers
 run on CPU 0, load on CPU 1. The servers take turns in each round, so that other work of the machine affects
-all alike. The CPU time is that of a request, whatever the rate is; its reciprocal is the number of requests
+all alike. CPU time is per request, whatever the rate is; its reciprocal is the number of requests
 that one CPU answers in a second.
 
 The bare start of a program is the cost of posix_spawn(3) and of the program itself, in a loop in C, with the

@@ -2,8 +2,8 @@
 
 `groups.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints tables. It needs root, Flask beside
 ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on
-CPU 1, in turns: each round measures every server, and its ratios are to the embedded application in the
-same round. The CPU time is that of all processes of a server. Groups have their own virtual environment, and
+CPU 1, in turns: each round measures every server, and ratios are to the embedded application in the same
+round. The CPU time is that of all processes of a server. Groups have their own virtual environment, and
 run as the user of Apache, who must be able to run ADYTON's Python.
 """
 
@@ -368,7 +368,7 @@ def reload(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def load(port: int, ended: threading.Event, counts: list[tuple[int, int]]) -> None:
-    """Send requests to all applications in turn, until told to end; add the number of all and of failures."""
+    """Send requests to all applications in turn, until told to end; add up all requests, and failures."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = wrong = 0
     while not ended.is_set():

@@ -81,7 +81,7 @@ def write(root: Path, folders: int) -> None:
 
 
 def until_banner(server: Server, said: Path) -> float:
-    """Wait until a server says that it listens; return when that was, by the monotonic clock."""
+    """Wait until a server says that it listens; return the time, by the monotonic clock."""
     deadline = time.monotonic() + START_S
     while BANNER not in said.read_bytes():
         if server.process.poll() is not None or time.monotonic() > deadline:

@@ -1,6 +1,6 @@
 """Draws the pictures of the gallery: `python examples/site/make_images.py [FOLDER]`.
 
-It uses only the standard library, and no chance: it always draws the same pictures.
+It uses only the standard library, and nothing random: it always draws the same pictures.
 """
 
 import math
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 WIDTH, HEIGHT = 720, 540
-ESCAPE_RADIUS = 2  # Of a Julia set: a point beyond this radius never returns.
+ESCAPE_RADIUS = 2  # In a Julia set, a point beyond this radius never returns.
 NIGHT, INK, CLAY, SAND, BONE, GOLD, LEAF, WINE = (
     "#141a2b", "#1b1512", "#c8623a", "#e0b58a", "#f3e7d3", "#f2b84b", "#4f7a4a", "#8d2f3b",
 )  # fmt: skip
