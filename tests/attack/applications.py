@@ -333,7 +333,7 @@ async def async_items() -> Any:
 
 
 def closed_coroutine() -> Any:
-    """Return a coroutine that does not complain of not having been awaited."""
+    """Return a closed coroutine: Python does not warn that nobody has awaited it."""
     made = coroutine()
     made.close()
     return made

@@ -624,4 +624,4 @@ DIGESTS: list[tuple[str, dict[str, str | None], str, str]] = [
     ("another realm's place", {"uri": "/other/data.txt"}, "/other/data.txt", "GET"),
     ("another rule's place", {"uri": "/nobody/data.txt"}, "/nobody/data.txt", "GET"),
 ]  # fmt: skip
-"""Changes to a digest that is right, and the request that is sent with the result: each is refused."""
+"""Changes to a right digest, and the request that is sent with the changed digest: each is refused."""

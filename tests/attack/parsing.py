@@ -38,7 +38,7 @@ def taken(name: str, data: bytes, *seen: str) -> Attack:
 
 
 def post(*lines: bytes, body: bytes = b"", start: bytes = b"POST / HTTP/1.1") -> bytes:
-    """Return a request with these field lines and this body, and with Host, but no other field."""
+    """Return a request with these field lines, Host, no other field, and this body."""
     return b"\r\n".join([start, b"Host: localhost", *lines, b"", b""]) + body
 
 

@@ -247,7 +247,7 @@ GUARDS = ['auth = "basic:staff"', 'deny = ["127.0.0.0/8", "::1"]']
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_reload(serve: Servers, tmp_path: Path, guard: str) -> None:
-    """A reload that keeps clients out refuses new connections; older ones get one answer at most."""
+    """A reload that keeps clients out refuses new connections; an older one gets at most one answer."""
     put(tmp_path)
     os.mkfifo(tmp_path / "gate")
     (tmp_path / "waits.py").write_text(WAITS, encoding="utf-8")

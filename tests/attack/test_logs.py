@@ -1,4 +1,4 @@
-"""Logs under attack: each request is one line, whatever is in it; meddling with a file stops none."""
+"""Logs under attack: each request is one line, whatever is in it; meddling with a log stops no request."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
     assert [] == [line for line in lines if CONTROL.search(line) or "\t" in line]
     if form == "json":
         agents = [json.loads(line)["user_agent"] for line in lines[: len(HOSTILE)]]
-        # The next request may be logged first: another thread may answer it, once the client has its answer.
+        # The next request may be logged first: another thread may answer it as soon as the client sends it.
         assert set(HOSTILE[:9]) <= set(agents)
     elif form == "combined":
         assert [] == [line for line in lines if not COMBINED.fullmatch(line)]
@@ -99,7 +99,7 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_error_log(serve: Servers, tmp_path: Path, form: str) -> None:
-    """Each failure is one entry; text of a client never makes another entry, nor controls a terminal."""
+    """Each failure is one entry; text of a client makes no other entry, and controls no terminal."""
     log = tmp_path / "error.log"
     server = serve(
         TARGET, "--request-id-header=X-Request-ID", f"--log-format={form}", f"--error-log={log}", log=log

@@ -1,4 +1,4 @@
-"""Imported files answer as the server that they were imported from, which runs beside ours."""
+"""Our server answers with an imported file like the file's own server, which runs beside ours."""
 
 from __future__ import annotations
 

@@ -373,5 +373,5 @@ def test_slow_hashes_do_not_stop_others(serve: Servers, staffed: Path) -> None:
         took_s = time.monotonic() - begun
 
         assert {401} == {answer.result().status for answer in slowly}
-    # If the event loop waited for hashes, at most one quick request would be answered between two of them.
+    # If the event loop waited for hashes, at most one quick request would be answered between two hashes.
     assert quick > 10, took_s

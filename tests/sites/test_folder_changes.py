@@ -1,4 +1,4 @@
-"""Changes beneath folders count soon, and at no moment is more open than in the old or the new state."""
+"""Changes beneath folders count soon; at no time is anything served that both states close to clients."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_a_body_behind_the_head(
 
 
 def test_names_of_files(server: Server, public: Path) -> None:
-    """The names of the innermost folder that sets any count, and no other file answers for it."""
+    """Of several folders that name indexes, the innermost counts, and no other file answers."""
     say(public / "a", 'index = "other.html"\n')
     say(public / "a/b", "DirectoryIndex index.html other.html\n", ".htaccess")
     say(public / "a/b/c", 'index = "none"\n')
@@ -194,7 +194,7 @@ def test_names_of_files(server: Server, public: Path) -> None:
     status, listing = get(server, "/listed/")
     assert 200 == status
     assert "index.cgi" in listing
-    # The application is asked where no file answers.
+    # The application is asked if no file answers.
     assert "/mixed/" in get(server, "/mixed/")[1]
 
 

@@ -91,7 +91,7 @@ def test_pages_and_texts(server: Server, public: Path) -> None:
 
 
 def test_path_of_a_route(server: Server, public: Path) -> None:
-    """A page is named by its path in the site, which begins with that of the route."""
+    """A page is named by its path in the site, which begins with the route's path."""
     (public / "beside/missing.html").write_text("nothing beside", encoding="utf-8")
     say(public / "beside", "ErrorDocument 404 /deep/path/missing.html\n")
     assert (404, HTML, "nothing beside") == get(server, "/deep/path/none")

@@ -275,7 +275,7 @@ def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
-    """Passwords, addresses and redirects of folders count before a program runs, and fields in its answer."""
+    """Passwords, addresses, redirects of folders count before a program runs; fields count in its answer."""
     (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
     say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
@@ -554,7 +554,7 @@ def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
 
 
 def test_what_folders_say_counts_for_pages(serve: Servers, project: Path, pages: Path) -> None:
-    """For a page, clients must be let in, fields are changed, and a large body arrives whole."""
+    """A folder's rules guard a page, and change fields of its answer; a large body arrives whole."""
     (pages / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(pages / "tools", 'scripts = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n')
     wrote(

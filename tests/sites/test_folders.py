@@ -640,7 +640,7 @@ Require valid-user
 
 
 def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, public: Path) -> None:
-    """If folders on the way ask for the same digest, one is enough, and it is valid for one request only."""
+    """If folders on the way ask for the same digest, the client sends one, valid for one request only."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (project / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     for name in ("a", "a/b"):

@@ -316,7 +316,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """Clients of a group that does not start get a 503, from no other site; repaired, the group serves."""
+    """Clients of a group that does not start get a 503, and no other site's answer; repaired, it serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT, listeners=2)

@@ -206,7 +206,7 @@ def named(word: str) -> tuple[str, str]:
 
 
 def keys_of_ways(scenario: Scenario, peers: list[Peer]) -> frozenset[str]:
-    """Returns keys of peers for the table of ways: for each way and server the first that can run."""
+    """Returns keys of peers for the table of ways: for each way and server the first peer that can run."""
     here = {peer.key for peer in peers if not peer.missing} if scenario.ways else frozenset()
     sides = [side for way in scenario.ways for side in (way.ours, way.theirs)]
     return frozenset(key for side in sides for key in [key for key in side if key in here][:1])

@@ -31,7 +31,7 @@ SYSTEM = {
 PROGRAMS: dict[str, str] = {}
 """Programs whose paths the command line gives."""
 MERGED = ("files", "words", "asked")
-"""Tables that a peer inherits from the peer that it is `like`, and adds to; it replaces all other keys."""
+"""Tables to which a peer that is `like` another peer adds; its other keys replace the other peer's keys."""
 
 
 class PeerError(Exception):
@@ -56,7 +56,7 @@ class Peer:
     base: str = ""
     """Prefix of the paths of all pages."""
     forks: bool = False
-    """Whether each request has its own process: when it has ended, its CPU time cannot be read anywhere."""
+    """Whether each request has its own process, whose CPU time cannot be read anywhere after its end."""
     reload: str = ""
     """The signal, such as `HUP`, at which its first process replaces all others; empty if it has none."""
     older: bool = False

@@ -130,7 +130,7 @@ class Pace:
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
     """Returns the length of a measurement if ``rounds``, of which ``halves`` offer half, take ``total_s``."""
-    # Each kind of page is warmed up, and every other time it takes one more try until two measurements agree.
+    # Each kind of page is warmed up until two measurements agree; every other time, one more is needed.
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
@@ -400,7 +400,7 @@ class Bench:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats, self.database).since(before)
-        # The lead's share of the CPU time is taken off by its length, since the peer was equally busy in it.
+        # The lead's CPU time is subtracted in proportion to its length: the peer was as busy in the lead.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
         # The peer may still work on requests whose clients have gone: that work must not count for the next

@@ -48,7 +48,7 @@ class Spent:
         )
 
     def of_peer(self, seats: Seats, *, forks: bool) -> float:
-        """Returns the CPU time of the peer; if it ``forks``, that of all programs on its CPUs."""
+        """Returns the CPU time of the peer; if it ``forks``, the time of all programs on its CPUs."""
         return max(self.peer_s, self.server.all_s) if forks and seats.are_apart else self.peer_s
 
     def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:

@@ -54,9 +54,9 @@ WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
 """Times of the shortest load."""
 MILLION = 1e6
 TRIES = 2
-"""How often a run is made until one is valid; if none is, the last reason counts against the choice."""
+"""How often a run is tried until one is valid; if none is, the last reason counts against the choice."""
 KNOWN = {"foreign-load"}
-"""Gate that may fail: work for the application, such as a database's on this machine, is not foreign."""
+"""Gate that may fail: a program that works for the application, as a database does, is not foreign."""
 AT_LEAST = {"generator", "own-limits"}
 """Gates that fail when the load was at its own limit: then the rate is a lower bound."""
 COUNTED = {"answers", "late"}
@@ -449,7 +449,7 @@ def doublings(most: int) -> Iterator[int]:
 
 
 def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
-    """Returns the trials that needed no more memory than ``memory_bytes``, else the one that needed least."""
+    """Returns the trials that needed at most ``memory_bytes`` of memory, else the trial that needed least."""
     fit = [trial for trial in trials if trial.memory_bytes <= memory_bytes]
     return fit or [min(trials, key=lambda trial: trial.memory_bytes)]
 

@@ -65,7 +65,7 @@ class Blob:
 
 
 class Count:
-    """Many small items, so that none of them may get lost, doubled or out of order."""
+    """Many small items, none of which may get lost, doubled or out of order."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
         """Send a number a line, each an item of its own."""

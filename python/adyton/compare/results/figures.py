@@ -32,8 +32,8 @@ def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     """Returns bounds between which the median lies with 95 % confidence.
 
-    The wider of two intervals counts for each bound: that of the bootstrap, which is too narrow with few
-    values, and the pair of values that has the median between it with this confidence in any distribution
+    The wider of two intervals counts for each bound: the interval of the bootstrap, which is too narrow with
+    few values, and the two values between which the median lies with this confidence in any distribution
     (sign test). With fewer than ``VALUES_MIN`` values, the bounds are the smallest and the largest value.
     """
     low, high = sure(values)

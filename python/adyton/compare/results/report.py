@@ -66,7 +66,7 @@ class Line:
     to_ours_bound: str = ""
     """``>`` or ``<`` if the ratio is only a lower or an upper bound, because one of the times is a bound."""
     verdict: str = ""
-    """More, less, or no difference, compared with that peer; or that rounds or bounds do not tell."""
+    """Compared with that peer: more, less, or no difference; or why rounds or bounds do not tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
@@ -99,7 +99,7 @@ class Line:
     turn_s: float | None = None
     """Time that one event took."""
     is_of_cpus: bool = False
-    """Whether the CPU time is that of all programs on the server's CPUs, because the peer ``forks``."""
+    """Whether the CPU time includes all programs on the server's CPUs, because the peer ``forks``."""
     unsteady: int = 0
     """Rounds in which the peer was measured although it was not yet as fast as in the load before."""
     spoilt: list[str] = field(default_factory=list)
@@ -342,7 +342,7 @@ class ToOurs:
 
     @classmethod
     def between(cls, lows: Sequence[float], highs: Sequence[float], noise: float) -> ToOurs:
-        """Makes it from the bounds of each round's ratio; both bounds are equal if the times are known."""
+        """Compares the rows by the bounds of each round's ratio, which are equal if the times are known."""
         low, high = median(lows), median(highs)
         says = verdict_between(lows, highs, noise)
         within = interval(lows)[0], interval(highs)[1]

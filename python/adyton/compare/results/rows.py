@@ -116,7 +116,7 @@ class Shot:
 
     @property
     def answered_percent(self) -> float:
-        """Percentage of the requests due that were answered right; one under way counts as unanswered."""
+        """Percentage of the requests due that were answered right, which requests under way were not."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
 
