@@ -80,7 +80,7 @@ class Busy:
     programs_s: float
     """User, nice and system time."""
     interrupts_s: float
-    """Interrupts, among them those of the network, in which packets of all programs are delivered."""
+    """Interrupts, among them the network's, in which packets of all programs are delivered."""
 
     @property
     def all_s(self) -> float:

@@ -57,7 +57,7 @@ def application(environ: dict[str, Any], start_response: Start) -> Any:
 
 
 class UnprintableError(Exception):
-    """An exception whose text cannot be had."""
+    """An exception whose `__str__` fails."""
 
     def __str__(self) -> str:
         """Fail."""

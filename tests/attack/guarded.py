@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.client import request
 
-SECRET = "Rosebud"  # noqa: S105 - the word that all guarded content has in it, and no other content
+SECRET = "Rosebud"  # noqa: S105 - a word that only guarded content contains
 PASSWORD = "correct horse"  # noqa: S105 - of a test
 
 SITES = """
@@ -479,7 +479,7 @@ ADDRESSES = [
     asks("/shared/", 403), asks("/shared/", 403, fields=(("X-Forwarded-For", "127.0.0.3"),)),
     asks("/shared/", 403, method="HEAD"), asks("//shared/", 403), asks("/shared/?", 403),
 ]  # fmt: skip
-"""Addresses that a client makes up, sent directly, where no field is believed, and by way of a proxy."""
+"""Addresses that a client makes up: sent directly, when no field is believed, and by way of a proxy."""
 
 RIGHT = f"ann:{PASSWORD}"
 

@@ -231,7 +231,7 @@ HOSTS = [
         b"localhost?", b"\xe2\x80\xaelocalhost", b"localhost%", b"localhost%0",
     ]
 ] + [
-    # Odd, but a reg-name of RFC 3986, section 3.2.2: the application's own list of hosts is for these.
+    # Odd, but a valid reg-name (RFC 3986 section 3.2.2): an application has its own list of hosts for it.
     taken(f"host {host!r}", get(b"/", host), "GET /")
     for host in [b"localhost%00", b"localhost;evil", b"'localhost'", b"$(id)", b"*", b"a&b=c", b"[::1]:"]
 ]  # fmt: skip

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 OWN = count(256)
-"""Addresses that clients come from, each once: an address that has guessed too often has to wait."""
+"""Addresses that clients come from, each used once: an address that has guessed too often has to wait."""
 
 
 def source(attack: Attack) -> str:
@@ -368,7 +368,7 @@ def test_no_answer_is_kept_in_the_place_of_another(serve: Servers, tmp_path: Pat
     server = serve("site.toml", cwd=tmp_path)
     with server.connect(lint_answers=False) as first:
         first.send(request("/cgi-bin/waits.sh"))
-        # The FIFO opens once the script waits.
+        # The FIFO opens only when the script waits.
         gate = os.open(tmp_path / "gate", os.O_WRONLY)
         for number in range(4):
             target = f"/cgi-bin/waits.sh?{number}"

@@ -81,7 +81,7 @@ class Ask:
 
 
 def parts(response: Response) -> dict[str, object]:
-    """Return the parts of an answer that have to be the same in both."""
+    """Return the parts of an answer that must be equal in both answers."""
     names = {name.lower() for name, _ in response.fields} - NOT_COMPARED.keys()
     fields = {name: response.values(name) for name in names}
     return {"status": f"{response.status} {response.reason}", "body": response.body, **fields}

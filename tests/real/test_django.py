@@ -53,7 +53,7 @@ def test_wrong_password(browser: Browser, django_site: Server) -> None:
 
     assert browser.driver.current_url.startswith(f"{address}/accounts/login/?next=")
 
-    browser.fill(username="pythia", password="guess")  # noqa: S106 - it is wrong
+    browser.fill(username="pythia", password="guess")  # noqa: S106 - a wrong password
     browser.press("button")
 
     assert "Please enter a correct username and password" in browser.text()

@@ -159,7 +159,7 @@ def test_protected(server: Server, target: str) -> None:
 
 @pytest.mark.parametrize("user", HASHES)
 def test_hashes(server: Server, user: str) -> None:
-    """Each kind of hash is verified, at first and once it is remembered; a wrong password is refused."""
+    """Each kind of hash is verified, before and after it is remembered; a wrong password is refused."""
     for _ in range(3):
         answer = get(server, "/admin/x?y", user)
 

@@ -654,7 +654,7 @@ def test_workers(serve: Servers, known: Path, flags: list[str]) -> None:
 
 
 def test_name(serve: Servers, known: Path) -> None:
-    """A request has the same name in what the function prints and in its answer."""
+    """A request has the same name in lines that the function prints and in the answer."""
     server = serve(write(known, FILE), "--request-id-header=X-Request-Id", cwd=known)
     for target in ("/admin/", "/files/page.txt"):
         for user, password in [("ann", PASSWORD), ("ann", "wrong"), ("raises", PASSWORD)]:

@@ -316,7 +316,7 @@ def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner:
 
 
 def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path) -> None:
-    """A link to another folder, with a file of the same name or the same file, opens none of its files."""
+    """A link to another folder opens none of its files, even if the old folder had a file of that name."""
     protect(public / "secret")
     twin = public / "secret/twin.txt"
     twin.write_text("twin\n", encoding="utf-8")

@@ -234,7 +234,7 @@ FAULTS: dict[str, Callable[[Storm, Asking], None]] = {
 
 
 def at_rest(control: Path) -> dict[str, list[int]] | None:
-    """Return all processes by their role, once every worker serves and none has a connection."""
+    """Return all processes by their role, when every worker serves and none has a connection."""
     said = status(control)
     groups = {one["group"]: one for one in said["groups"]}
     if set(groups) != {"shop", "blog"} or any("status" not in one for one in groups.values()):

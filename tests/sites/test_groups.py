@@ -661,7 +661,7 @@ def serving(said: Any) -> int:
 
 
 def test_what_runs_in_groups(serve: Servers, folder: Path) -> None:
-    """The running requests in the status include those in groups."""
+    """The running requests in the status include requests in groups."""
     server = start(serve, folder)
     command = adyton("top", "--json", "--control", CONTROL)
     with asking(server, "/shop/slow"), subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as top:

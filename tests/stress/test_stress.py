@@ -49,7 +49,7 @@ MALFORMED = re.compile(
     r"refused (?:in \d+ s, the last one from \S+, )?with 400: "
     r"A field has whitespace in its name or before its colon\."
 )
-"""Log lines that are told at once, and then once a minute."""
+"""Log lines that are written immediately at first, and later at most once a minute."""
 
 
 def tasks(server: Server) -> int:
@@ -58,7 +58,7 @@ def tasks(server: Server) -> int:
 
 
 def state(site: Site) -> dict[str, Any]:
-    """Return the counts of application and server, once all requests that clients have left are over."""
+    """Return the counts of application and server, when all requests whose clients have left are over."""
     counted: dict[str, Any] = {}
 
     def is_over() -> bool:

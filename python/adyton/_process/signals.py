@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Signals that the server keeps for itself, and what it needs each of them for.
+#: Signals that the server keeps for itself, and the use that it has for each.
 REASONS = {
     signal.SIGTERM: "to stop",
     signal.SIGINT: "to stop",
@@ -123,7 +123,7 @@ class Keeper:
         try:
             former = self._set_wakeup(-1)
         except ValueError:
-            # This is not the main thread. The main thread runs the program's own code, and so its handlers.
+            # This is not the main thread, which runs the program's own code, and so the program's handlers.
             self._is_deaf = True
             return
         if former != -1:

@@ -134,7 +134,7 @@ def make(server: Path, folder: Path, before: list[str]) -> None:
         [*alone, NAME],
         folder,
         "CREATE TABLE articles (number integer PRIMARY KEY, name text NOT NULL, price integer NOT NULL)",
-        f"INSERT INTO articles VALUES {rows}",  # noqa: S608 - our own
+        f"INSERT INTO articles VALUES {rows}",  # noqa: S608 - the SQL is our own
         f"GRANT SELECT ON articles TO {NAME}",
     )
 
@@ -150,7 +150,7 @@ def asked(command: list[str], folder: Path, *statements: str) -> None:
     done = subprocess.run(  # noqa: S603 - of the system
         command, input=told, cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    # In single-user mode the server prints errors of SQL, and ends with status 0 all the same.
+    # In single-user mode the server prints errors of SQL, and ends with status 0 nevertheless.
     if done.returncode or "ERROR:" in done.stderr:
         said = done.stderr.strip().splitlines()
         raise PeerError(f"PostgreSQL cannot be set up: {' / '.join(said[-3:])}")

@@ -80,6 +80,6 @@ def fill(row: Row, data: dict[str, Any]) -> None:
     }
 
 
-def numbered(data: dict[str, Any], made: Any) -> dict[int, Any]:  # noqa: ANN401 - a constructor
+def numbered(data: dict[str, Any], made: Any) -> dict[int, Any]:  # noqa: ANN401 - any constructor
     """Returns values by their rounds."""
     return {int(number): made(value) for number, value in data.items()}

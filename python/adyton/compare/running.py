@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 START_S = 20.0
 """Longest time from the start to a right answer."""
 PAGE_S = 10.0
-"""Longest time to a right answer for another page, once one page is right."""
+"""Longest time to a right answer for another page, after one page is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
@@ -164,7 +164,7 @@ def seated(cpus: frozenset[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
+def running(  # noqa: PLR0913 - a peer, its place, and its pages
     peer: Peer,
     asked: Iterable[str],
     size: Size,

@@ -72,7 +72,7 @@ class Way:
     ours: tuple[str, ...]
     """Keys of Adyton's peers."""
     theirs: tuple[str, ...]
-    """Keys of Apache's peers, which are those of the classic table."""
+    """Keys of Apache's peers, which are the keys in the classic table."""
 
 
 @dataclass(frozen=True)

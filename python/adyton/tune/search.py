@@ -175,7 +175,7 @@ class Search:
         self.run_s = 0.0
         """Time that the last load took in addition to the time that it was told to take."""
         self.doubts: dict[str, str] = {}
-        self.order = random.Random(1)  # noqa: S311 - the same order for the same task
+        self.order = random.Random(1)  # noqa: S311 - one order for equal tasks
 
     def run(self) -> Found:
         """Does the whole search."""

@@ -88,7 +88,7 @@ class Served:
         return Waits(total["requests"], total["interpreter_wait_us"] / 1e6)
 
     def memory(self) -> tuple[int, int]:
-        """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
+        """Returns the bytes that do not grow with the number of workers, and the bytes of one worker."""
         status = self.alive()
         workers = [Memory.of(worker["pid"]) for worker in status["workers"]]
         if not workers:

@@ -39,7 +39,7 @@ def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     low, high = sure(values)
     if len(values) < VALUES_MIN:
         return low, high
-    drawn = random.Random(seed)  # noqa: S311 - the same for the same values
+    drawn = random.Random(seed)  # noqa: S311 - repeatable for equal values
     medians = sorted(median(drawn.choices(values, k=len(values))) for _ in range(DRAWS))
     return min(low, medians[DRAWS // 40]), max(high, medians[-(DRAWS // 40)])
 

@@ -82,7 +82,7 @@ class Line:
     memory_mib: float | None = None
     megabytes: float = 0.0
     offered: float = 0.0
-    """Requests that were due, a second."""
+    """Requests that were due, per second."""
     goodput: float = 0.0
     beside_rate: float | None = None
     recovered_s: float | None = None
@@ -139,7 +139,7 @@ class Page:
     """Whether the comparison ended before its time."""
 
     @classmethod
-    def of(  # noqa: PLR0913 - all that it is made of
+    def of(  # noqa: PLR0913 - all parts of a page
         cls,
         scenario: Scenario,
         rows: Sequence[Row],
@@ -211,7 +211,7 @@ def without_count(each: Discarded) -> dict[str, Any]:
 def finite(table: dict[str, Any]) -> dict[str, Any]:
     """Returns a table in which a text replaces each infinite number."""
 
-    def told(value: Any) -> Any:  # noqa: ANN401 - whatever is in it
+    def told(value: Any) -> Any:  # noqa: ANN401 - a table of any values
         if isinstance(value, tuple | list):
             return [told(each) for each in value]
         return "never" if value == math.inf else value

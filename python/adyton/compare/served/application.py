@@ -41,7 +41,7 @@ def connection() -> sqlite3.Connection:
 
 
 def rendered(articles: Iterable[tuple[int, str, int, str]]) -> bytes:
-    """Returns the page of these articles; page.php makes the same."""
+    """Returns the page of these articles; page.php makes the same page."""
     rows = "".join(
         f"<tr><td>{number}</td><td>{escape(name)}</td><td>{price}</td><td>{escape(text)}</td></tr>\n"
         for number, name, price, text in articles
@@ -96,18 +96,18 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     return [body]
 
 
-def page(request: Any) -> bytes | Response:  # noqa: ANN401 - Adyton need not be installed for the others
+def page(request: Any) -> bytes | Response:  # noqa: ANN401 - other servers run without Adyton
     """Answers for a plain handler of Adyton's."""
     file = file_of(request.path)
     if file:
-        from adyton import Response  # noqa: PLC0415 - the same
+        from adyton import Response  # noqa: PLC0415 - other servers run without Adyton
 
         return Response.file(file)
     wait(request.path)
     return body_of(request.path, request.body, request.headers.get("content-length"))
 
 
-def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no types
+def handler(request: Any) -> int:  # noqa: ANN401 - mod_python has no types
     """Answers for mod_python."""
     file = file_of(request.uri)
     if file:
@@ -126,7 +126,7 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
 async def waited(path: str) -> None:
     """Waits if the page at this path waits; other requests have the thread meanwhile."""
     if path in WAITS_S:
-        import asyncio  # noqa: PLC0415 - only where there is a loop already
+        import asyncio  # noqa: PLC0415 - only servers with an event loop need it
 
         await asyncio.sleep(WAITS_S[path])
 
@@ -162,7 +162,7 @@ async def asgi(
     await send({"type": "http.response.body", "body": body})
 
 
-async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's, which need not be there
+async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian may not be installed
     """Answers for RSGI."""
     file = file_of(scope.path)
     if file:
