@@ -130,7 +130,7 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
     ):
         browser.driver.switch_to.active_element.send_keys(key)
 
-        assert until(lambda: browser.find("#light-caption").text == title), title  # noqa: B023 - called within the same turn
+        assert until(lambda: browser.find("#light-caption").text == title), title  # noqa: B023 - called at once
 
     browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
 

@@ -223,7 +223,7 @@ def compare_rounds(
 
 
 def rows_left(scenario: Scenario, rows: Sequence[Row], pace: Pace) -> list[Row]:
-    """Returns the rows of the next round: those not done, and rows that other rows are compared with."""
+    """Returns the rows of the next round: unfinished rows, and rows that other rows are compared with."""
     done = [is_done(scenario, row, pace) for row in rows]
     if all(done):
         return []
