@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 ADYTON = (sys.executable, "-m", "adyton")
-"""Our command line, whichever ``adyton`` is first on the path."""
+"""The command of this package, even if another ``adyton`` is first on the path."""
 
 PORTS = range(20_000, 30_000)
 """Ports below the range from which the kernel assigns ports, also for port 0 (``ip_local_port_range``)."""

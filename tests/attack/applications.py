@@ -522,7 +522,7 @@ for _name, _outcome, _answer in [
     add(f"writes-{_name}", _outcome, _answer)
 
 
-# Odd uses of what the server hands out.
+# Odd uses of objects that the server hands out.
 
 
 def _clear_environ(environ: dict[str, Any], start_response: Start) -> Any:

@@ -31,7 +31,7 @@ HOSTILE = [
     "::1", "GET / HTTP/1.1", "127.0.0.1", "ADY312 error: worker 2", "Traceback (most recent call last):",
     "\xa0", "\xad", "null",
 ]  # fmt: skip
-"""Values of fields as latin-1, of bytes that a request may have; no bar, which separates log fields."""
+"""Values of fields, as latin-1, of bytes that a request may have; without bars, which separate log fields."""
 
 ESCAPED = [
     "%0a", "%0d%0a", "%0D%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]", "%1b[31m", "%1b]0;title%07", "%00",

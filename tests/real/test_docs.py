@@ -61,7 +61,7 @@ def names(page: Path) -> str:
 
 
 class Example(NamedTuple):
-    """A command that a page shows, and what the server then answers."""
+    """A command that a page shows, and the answers of the server."""
 
     page: str
     command: str

@@ -131,7 +131,7 @@ print(f"<h1>{{os.getuid()}}</h1><p>{{said}}")
 
 @dataclass
 class Tenants:
-    """The server, and where everything is."""
+    """The server, and the places of its files."""
 
     server: Server
     folder: Path
@@ -265,7 +265,7 @@ def test_each_is_its_own(tenants: Tenants) -> None:
 
 @pytest.mark.parametrize(("name", "victim"), list(permutations(USERS, 2)))
 def test_none_reaches_another(tenants: Tenants, name: str, victim: str) -> None:
-    """A tenant can read, list, change and end what is its own, and nothing of another tenant."""
+    """A tenant can read, list, change and end its own files and processes, but no other tenant's."""
     if not IS_ROOT:
         assert "only root can" in run("serve", str(tenants.write()), "--user", "nobody").stderr
         return

@@ -1,4 +1,4 @@
-"""Applications that answer with their own name, and with what was requested of them."""
+"""Applications that answer with their own name, and with facts of the request."""
 
 from __future__ import annotations
 

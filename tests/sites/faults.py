@@ -32,7 +32,7 @@ requests = itertools.count(1)
 
 
 def fail() -> None:
-    """Raise what a missing database would raise."""
+    """Raise the error that a missing database would raise."""
     raise RuntimeError("the database is not there")
 
 

@@ -1,4 +1,4 @@
-"""Python functions that check passwords and access, as in mod_wsgi: when they are called, and what counts."""
+"""Python functions that check passwords and access, as in mod_wsgi: their calls, and their results."""
 
 from __future__ import annotations
 

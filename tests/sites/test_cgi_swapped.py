@@ -1,4 +1,4 @@
-"""Scripts that are replaced between their check and their start: no file runs that would be refused."""
+"""Scripts that are replaced between their check and their start: no file that would be refused runs."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ RULES = [
 
 @pytest.mark.parametrize("may", [MAY, '["cgi"]'])
 def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: str) -> None:
-    """Names decide which files are run; a path behind a program's name goes to it; other files are sent."""
+    """Names decide which files are run; a path behind a name goes to the program; other files are sent."""
     server = start(serve, project, may)
     for rule in dict.fromkeys(rule for rule, *_ in RULES):
         say(public / "tools", rule)
@@ -743,7 +743,7 @@ def test_route_tells_the_files_of_folders(project: Path, public: Path) -> None:
 
 
 def test_check_takes_the_words(project: Path, public: Path) -> None:
-    """A file of sites that allows both is valid, whichever Python files are in the folder."""
+    """A file of sites that allows `cgi` and `scripts` is valid, whichever Python files are in the folder."""
     wrote(public / "plain/broken.py", "(\n")
     file = write(project, FILE.format(may=PAGES, more='htaccess = ["cgi", "scripts"]\n'))
     checked = run("check", file.name, cwd=project)

@@ -45,7 +45,7 @@ STALLS_S = 120.0
 
 
 class Kills:
-    """The count of killed workers: only a client with a connection in one of them may lose it."""
+    """The count of killed workers: only a client with a connection in a killed worker may lose it."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -138,7 +138,7 @@ class Client:
 
 
 class Storm:
-    """A server with clients, and what happens to its processes."""
+    """A server with clients, and the faults of its processes."""
 
     def __init__(self, server: Server, folder: Path, seed: str) -> None:
         """Start the clients; the same seed gives the same faults and requests."""

@@ -163,7 +163,7 @@ def post(connection: Connection, path: str, body: bytes, framing: str) -> Respon
 @pytest.mark.parametrize("size", [SMALL, LARGE, TOO_LARGE])
 @pytest.mark.parametrize("route", EARLY)
 def test_bodies(server: Server, route: str, size: int, framing: str) -> None:
-    """A group gets a whole body, on a connection that moves to it and on one that it has already."""
+    """A group gets a whole body, on a connection that moves to it and on one that the group has already."""
     path, seen = EARLY[route]
     body = body_of(size)
     with server.connect() as connection:

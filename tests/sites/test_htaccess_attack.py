@@ -1,4 +1,4 @@
-"""Folders' own settings that try more than their site allows, or try to open what a parent has closed.
+"""Folders' own settings that try more than their site allows, or try to open a folder that a parent closes.
 
 Each row is a folder with its files, a request, and the exact answer. One server answers all rows.
 """

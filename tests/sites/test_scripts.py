@@ -1,4 +1,4 @@
-"""Folders of Python pages: which page answers, what it is told, and which version of it runs."""
+"""Folders of Python pages: which page answers, which variables it gets, and which version of it runs."""
 
 from __future__ import annotations
 

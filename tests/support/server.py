@@ -358,7 +358,7 @@ def run(
     cwd: Path | None = None,
     timeout_s: float = START_TIMEOUT_S,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `adyton arguments...` to its end and return what it wrote."""
+    """Run `adyton arguments...` to its end and return its output."""
     return subprocess.run(
         adyton(*arguments),
         env=environment(env),

@@ -32,7 +32,7 @@ def keep(
 ) -> Callable[[], None]:
     """Keeps the server's signals, and lets handlers of other signals run; returns a function to undo that.
 
-    ``may_be_set``: the main thread serves requests, so the application may set handlers in them. ``hear``
+    ``may_be_set``: the main thread serves requests, in which the application may set handlers. ``hear``
     begins to listen for signals, and returns the descriptor to which their numbers are written; ``tell``
     takes a sentence for the log.
     """

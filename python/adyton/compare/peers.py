@@ -134,7 +134,7 @@ def peer_of(file: Path) -> Peer:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Reads the file of a peer, and the file of the peer that it says it is `like`."""
+    """Reads the file of a peer, and the file of the other peer that its key `like` names."""
     table = tomllib.loads(file.read_text("utf-8"))
     model = table.pop("like", None)
     if model is None:

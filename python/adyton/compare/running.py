@@ -173,7 +173,7 @@ def running(  # noqa: PLR0913 - a peer, its place, and its pages
     closing: bool = False,
     database: Path | None = None,
 ) -> Iterator[Server]:
-    """Starts a peer, tries all pages that are asked for and that it has, gives the peer, and ends it.
+    """Starts a peer, tries the pages of ``asked`` that the peer has, gives the peer, and ends it.
 
     One application must have all of these pages. With ``closing``, each request comes over its own
     connection, which the floor has to be told. ``database`` is the folder of the socket of a database for the

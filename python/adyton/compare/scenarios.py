@@ -309,7 +309,7 @@ THREADS = Scenario(
     seconds_min=1.0,
 )
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
-"""Options of the fast load beside slow clients, which asks for next to nothing."""
+"""Options of the fast load beside slow clients: it sends only one request a second."""
 READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
 SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(

@@ -185,7 +185,7 @@ def table(found: Found, columns: int | None = None) -> str:
 
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
-    """Draws the rate, measured and fitted, over the requests under way, which have a logarithmic scale."""
+    """Draws the rate, measured and fitted, over the number of requests under way, on a logarithmic scale."""
     top = max((rate for _, rate in points), default=0.0) * 1.05
     last = max((load for load, _ in points), default=0)
     if top <= 0 or last < 2:  # noqa: PLR2004 - a plot needs two points

@@ -14,7 +14,7 @@ class Sayings:
     """A collection in memory: the server runs one process, so everybody sees the same."""
 
     def __init__(self) -> None:
-        """Begin with what was written over the door at Delphi."""
+        """Begin with the saying that was written over the door at Delphi."""
         self.kept = {1: "Know thyself", 2: "Nothing in excess", 3: "Surety brings ruin"}
         self.last = len(self.kept)
 

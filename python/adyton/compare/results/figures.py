@@ -57,7 +57,7 @@ def sure(values: Sequence[float]) -> tuple[float, float]:
 
 
 def is_known(values: Sequence[float], within: float) -> bool:
-    """Tells whether the bounds of the median differ from it, on average, by no more than the part ``within``.
+    """Tells whether the median's bounds differ from the median, on average, by at most the part ``within``.
 
     A comparison that goes on until this is true loses a little of the interval's confidence: it is full only
     in the limit (Chow and Robbins, 1965).

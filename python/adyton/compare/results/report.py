@@ -1,4 +1,4 @@
-"""The page: a row for each peer, the noise, and what the figures are."""
+"""The page: a row for each peer, the noise, and explanations of the figures."""
 
 from __future__ import annotations
 

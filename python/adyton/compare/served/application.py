@@ -27,7 +27,7 @@ COMPUTE_TURNS = 60_000
 """Turns of the loop in the page that computes: some milliseconds."""
 COMPUTED = sum(number * number % 7 for number in range(COMPUTE_TURNS))
 PART_BYTES = 65536
-"""A file is sent in parts of this size where the server has no wrapper for files."""
+"""A file is sent in parts of this size if the server has no wrapper for files."""
 
 own = threading.local()
 
