@@ -1,4 +1,4 @@
-"""Attacks on the rules of a file of sites: requests, and their answers' statuses; no answer has the secret."""
+"""Attacks on the rules of a file of sites: requests, and their statuses; no answer has the secret."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SYSTEM = {
 PROGRAMS: dict[str, str] = {}
 """Programs whose paths the command line gives."""
 MERGED = ("files", "words", "asked")
-"""Tables to which a peer that is `like` another peer adds; its other keys replace the other peer's keys."""
+"""Tables of the peer that it is `like`, to which a peer adds; its other keys replace inherited keys."""
 
 
 class PeerError(Exception):

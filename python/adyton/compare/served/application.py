@@ -61,7 +61,7 @@ def wait(path: str) -> None:
 
 
 def body_of(path: str, sent: bytes = b"", length: str | None = None) -> bytes:
-    """Returns the body of a page that is no file; ``sent`` is the part that came of a body of ``length``."""
+    """Returns the body of a page that is no file; ``sent`` is the part of the upload that has come."""
     if path == "/upload" and len(sent) != int(length or 0):
         return SHORT
     if path == "/page":
