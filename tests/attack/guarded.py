@@ -479,7 +479,7 @@ ADDRESSES = [
     asks("/shared/", 403), asks("/shared/", 403, fields=(("X-Forwarded-For", "127.0.0.3"),)),
     asks("/shared/", 403, method="HEAD"), asks("//shared/", 403), asks("/shared/?", 403),
 ]  # fmt: skip
-"""Addresses that a client makes up: sent directly, when no field is believed, and by way of a proxy."""
+"""Addresses that a client makes up: sent directly (then no field is believed), and by way of a proxy."""
 
 RIGHT = f"ann:{PASSWORD}"
 

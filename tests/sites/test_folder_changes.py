@@ -1,4 +1,4 @@
-"""Changes beneath folders count soon; at no time is anything served that both states close to clients."""
+"""Changes beneath folders count soon; meanwhile, nothing is served that is closed in both states."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def postgres() -> Path | None:
 
 @contextlib.contextmanager
 def running_database() -> Iterator[Database]:
-    """Starts PostgreSQL with the articles in it, for every user who can reach its socket, and ends it.
+    """Runs PostgreSQL with the articles in it during the block, for every user who can reach its socket.
 
     Raises :class:`PeerError` when it does not start.
     """

@@ -25,7 +25,7 @@ class Kept:
     """The rounds of one comparison, in a file of its own."""
 
     def __init__(self, scenario: str, asked: object, folder: Path | None = None) -> None:
-        """Expects in ``asked`` all that figures depend on: kept rounds are used only if ``asked`` was equal."""
+        """Expects in ``asked`` all that figures depend on: kept rounds count only if ``asked`` was equal."""
         said = json.dumps(asked, sort_keys=True, default=str)
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         self.path = (folder or Path(FOLDER)) / f"{scenario}-{digest}.json"

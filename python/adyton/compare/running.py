@@ -143,7 +143,7 @@ class Server:
     reload: int = 0
     """The number of the signal :attr:`Peer.reload`; 0 if there is none."""
     start_s: float = 0.0
-    """Time from its start to its first right answer."""
+    """Time from the peer's start to its first right answer."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """Advice on pages that the peer lacks because a package is not installed, by the names of the pages."""
     wrong: Mapping[str, str] = field(default_factory=dict)

@@ -294,7 +294,7 @@ class Search:
     def confirm(
         self, winner: Trials, goal_s: float, clients: int
     ) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
-        """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate.
+        """Measures how the winner's rate grows with the load; then offers the winner four fifths of its rate.
 
         While the winner does not keep its goal, lower rates are offered.
         """

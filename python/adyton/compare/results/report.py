@@ -93,7 +93,7 @@ class Line:
     slow_begun: int | None = None
     """Requests of slow clients that were begun."""
     start_ms: float = 0.0
-    """Time from its start to its first right answer."""
+    """Time from the peer's start to its first right answer."""
     events: int = 0
     """Events that happened under the load, in all rounds."""
     turn_s: float | None = None
