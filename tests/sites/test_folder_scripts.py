@@ -534,7 +534,7 @@ def test_pages_beside_programs(serve: Servers, project: Path, pages: Path) -> No
 
 
 def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
-    """A changed page answers with its new version, a broken one with the old one; a new file is a page."""
+    """A changed page answers with its new version, a broken page with its old one; a new file is a page."""
     say(pages / "tools", "scripts = true\n")
     server = start(serve, project, PAGES)
     for number in range(3):

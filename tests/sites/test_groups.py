@@ -348,8 +348,8 @@ def test_kill(serve: Servers, folder: Path, victim: str) -> None:
     assert len(asked.wrong) <= (0 if victim == "supervisor" else 4), asked.wrong
     assert until(lambda: states(folder / CONTROL)["shop"] == "serving")
     if victim != "supervisor":
-        # Every connection that has left one side has reached the other, except perhaps the last one of the
-        # victim, which may not have counted it.
+        # Every connection that has left one side has reached the other, except perhaps the victim's last
+        # connection, which the victim may not have counted.
         assert until(lambda: all(abs(number) <= 1 for number in on_their_way(folder)))
 
 

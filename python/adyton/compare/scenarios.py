@@ -29,7 +29,7 @@ class Load:
     half: tuple[str, ...] = ()
     """Options for a second load, at half of the rate, that measures times; empty: there is none."""
     times: float = 0.0
-    """Multiple of the measuring load's rate that is offered; 0: the load is as fast as it can be."""
+    """Rate to offer, as a multiple of the measuring load's rate; 0: the load is as fast as it can be."""
     is_measure: bool = False
     """Whether this is the measuring load."""
     beside: tuple[str, ...] = ()

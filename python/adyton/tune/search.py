@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adyton.tune.served import Served
 
 CANDIDATES = 8
-"""Choices in the first round, or fewer if time is short; each round halves them until two are left."""
+"""Number of choices in the first round, or fewer if time is short; each round halves it down to two."""
 FINALISTS = 2
 FINALS = 3
 """Trials of each of the last two choices, in turn."""
@@ -37,7 +37,7 @@ GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""Factor from a rate that is not confirmed to the next lower rate, and the most lower rates to try."""
+"""Factor by which a rate is lowered that was not confirmed, and the most lower rates to try."""
 FIRST_PART = 0.5
 """The part of the confirmation's time that is for the first rate."""
 IN_TIME = 0.99
