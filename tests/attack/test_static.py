@@ -1,4 +1,4 @@
-"""Static files under attack: nothing outside, nothing hidden, no markup of a name, and the right bytes."""
+"""Static files under attack: nothing outside or hidden is sent, no name is markup, all bytes are right."""
 
 from __future__ import annotations
 

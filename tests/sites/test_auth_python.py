@@ -316,7 +316,7 @@ def test_coroutine(server: Server) -> None:
     ],
 )
 def test_names(server: Server, name: str, password: str, status: int) -> None:
-    """Names and passwords that are long, or have any bytes, reach the function or are refused before it."""
+    """Long names and passwords, and arbitrary bytes in them, reach the function or are refused before it."""
     assert status == server.fetch("/admin/", fields=credentials(name, password), lint_answers=False).status
 
 

@@ -164,7 +164,7 @@ def test_a_body_behind_the_head(
     for _ in range(2):
         with server.connect(lint_answers=False) as connection:
             connection.send(request(f"/{folder}/", method="POST", fields=[("Content-Length", "6")]))
-            # Once the server has answered another client, it has read this head.
+            # When the server has answered another client, it has read this head, too.
             assert 200 == get(server, "/few/other.html")[0]
             connection.send(b"one")
             assert 200 == get(server, "/few/other.html")[0]

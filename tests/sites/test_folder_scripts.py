@@ -411,7 +411,7 @@ def test_bodies_for_programs_alone(
     for target in ("/tools/say.cgi", "/tools/in/deep/say.cgi/x"):
         with server.connect() as connection:
             connection.send(request(target, method="POST", fields=fields))
-            # Once the server has answered another client, it has read this head.
+            # When the server has answered another client, it has read this head, too.
             assert 200 == get(server, "/plain/page.html").status
             connection.send(b"onetwo")
 

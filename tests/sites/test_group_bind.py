@@ -539,7 +539,7 @@ def test_mistakes(folder: Path, text: str, said: str) -> None:
 
 
 def test_told(folder: Path) -> None:
-    """`adyton check` and `adyton route` name the addresses of a site; the port of a URL decides."""
+    """`adyton check` and `adyton route` name the addresses of a site; a URL's port decides on the site."""
     text = file_of(folder, bind='["127.0.0.1:7002", "unix:shop.sock"]').read_text(encoding="utf-8")
     write(folder, text.replace("[server]\n", '[server]\nbind = "127.0.0.1:7001"\n'))
     checked = run("check", "site.toml", cwd=folder, env=ENVIRONMENT)

@@ -45,7 +45,7 @@ STALLS_S = 120.0
 
 
 class Kills:
-    """The count of killed workers: only a client with a connection in a killed worker may lose it."""
+    """The count of killed workers: only clients with connections in killed workers may lose one."""
 
     def __init__(self) -> None:
         """Begin with none."""

@@ -1,4 +1,4 @@
-"""Imported configurations of other servers: the result serves, and never lets in more than the original."""
+"""Imported configurations: the result serves, and lets in no client that the original server refuses."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_body_on_its_way(
         for user, expected in users:
             with server.connect(lint_answers=False) as connection:
                 connection.send(request(target, fields=[*fields, *user]))
-                # Once the server has answered another client, it has read this head.
+                # When the server has answered another client, it has read this head, too.
                 assert 200 == server.fetch("/app.html").status
                 connection.send(b"body")
                 response = connection.receive()

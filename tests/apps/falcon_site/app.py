@@ -68,7 +68,7 @@ class Count:
     """Many small items, none of which may get lost, doubled or out of order."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
-        """Send a number a line, each an item of its own."""
+        """Send one number per line, each line as an item of its own."""
         response.content_type = falcon.MEDIA_TEXT
         response.stream = self.lines()
 
