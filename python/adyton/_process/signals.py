@@ -57,7 +57,7 @@ class Keeper:
         self._told: set[int] = set()
         #: Handlers that the application has set for signals of the server; they do not run.
         self._wanted: dict[int, Any] = {}
-        #: Descriptor to which numbers of signals are written once the keeper listens; -1 before.
+        #: Descriptor to which numbers of signals are written when the keeper listens; -1 before.
         self._descriptor = -1
         #: Whether the keeper cannot listen.
         self._is_deaf = False

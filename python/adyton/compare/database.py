@@ -122,7 +122,7 @@ def as_another_user(folder: Path) -> list[str]:
 
 
 def make(server: Path, folder: Path, before: list[str]) -> None:
-    """Makes the database: its owner cannot connect, and the user who can may only read the articles."""
+    """Makes the database: its owner cannot connect, and the user who connects may only read the articles."""
     data = folder / "data"
     initdb = [str(server.with_name("initdb")), "-D", str(data), "--no-sync", "--locale=C", "--encoding=UTF8"]
     asked([*before, *initdb], folder)

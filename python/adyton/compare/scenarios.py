@@ -66,7 +66,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run Python, and the peers that run it so; for each server, the first with figures counts."""
+    """A way to run Python, and the peers that use it; for each server, the first peer with figures counts."""
 
     name: str
     ours: tuple[str, ...]
@@ -309,7 +309,7 @@ THREADS = Scenario(
     seconds_min=1.0,
 )
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
-"""Options of the fast load beside slow clients: it sends only one request a second."""
+"""Options of the fast load beside slow clients: the load sends one request a second."""
 READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
 SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(
