@@ -58,7 +58,7 @@ class Ask:
         return response
 
     def compare(self, theirs: Address, ours: Address) -> str:
-        """Send it to both; return unexpected differences, and expected ones that are missing."""
+        """Send it to both; return unexpected differences, and expected differences that are missing."""
         try:
             answers = self.response(theirs), self.response(ours)
         except AssertionError as error:

@@ -201,7 +201,7 @@ def test_wrong_fields(server: Server, field: str) -> None:
 
 
 def test_bodies(server: Server) -> None:
-    """The body of an admitted request reaches the application; a refused one is not asked for its body."""
+    """The body of an admitted request reaches the application; a refused client is not asked for a body."""
     body = b"x" * 300_000
     with server.connect(lint_answers=False) as connection:
         for _ in range(2):

@@ -330,7 +330,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
 def test_mistakes_close_a_folder(
     serve: Servers, project: Path, public: Path, rule: str, may: str, mistake: str
 ) -> None:
-    """A folder that sets something without permission is closed, with a line in the log; others serve."""
+    """A folder that sets something without permission is closed, with a log line; others are served."""
     say(public / "tools", rule)
     server = start(serve, project, may)
     for target in ("/tools/say.cgi", "/tools/page.html", "/tools/in/say.cgi"):
