@@ -43,7 +43,7 @@ __all__ = [
 class Worker(NamedTuple):
     """The place of a process among the workers of ``adyton serve``."""
 
-    #: Number of the worker, from 1 on. A worker that takes another's place has the same number.
+    #: Number of the worker, from 1 on. A worker that replaces another worker has the same number.
     number: int
     #: How many workers there were when this one was started.
     of: int

@@ -107,9 +107,9 @@ def status_of(interruption: KeyboardInterrupt) -> int:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays an interruption to the end of the block, so that every program started in it is known.
+    """Delays an interruption to the end of the block, so that every program started in the block is known.
 
-    Blocking the signals would do, too, but a program that is started would inherit the blocked signals.
+    Blocked signals would also be delayed, but a program that is started would inherit the blocked signals.
     """
     came: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDS)}

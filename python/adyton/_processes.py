@@ -80,7 +80,7 @@ class Busy:
     programs_s: float
     """User, nice and system time."""
     interrupts_s: float
-    """Interrupts, among them those of the network, in which packets of all programs are delivered."""
+    """Interrupts, among them the network's, in which packets of all programs are delivered."""
 
     @property
     def all_s(self) -> float:
@@ -97,7 +97,7 @@ def busy(cpus: Iterable[int]) -> Busy:
     names = {f"cpu{number}" for number in cpus}
     rows = [line.split() for line in (PROC / "stat").read_text("ascii").splitlines()]
     ticks = [[int(field) for field in fields] for name, *fields in rows if name in names]
-    # user nice system idle iowait irq softirq steal; guests are within user.
+    # Columns: user nice system idle iowait irq softirq steal; the time of guests is part of user.
     programs, interrupts = sum(sum(each[:3]) for each in ticks), sum(sum(each[5:7]) for each in ticks)
     return Busy(programs / CLOCK_TICKS, interrupts / CLOCK_TICKS)
 

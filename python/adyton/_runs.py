@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 ADYTON = (sys.executable, "-m", "adyton")
-"""Our command line, whichever ``adyton`` is first on the path."""
+"""The command of this package, even if another ``adyton`` is first on the path."""
 
 PORTS = range(20_000, 30_000)
-"""Ports below the range that the kernel assigns, to clients and to port 0 (``ip_local_port_range``)."""
+"""Ports below the range from which the kernel assigns ports, also for port 0 (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Variable that names the file to which a job on GitHub adds the report of each run."""

@@ -38,7 +38,8 @@ def on_fork(hook: _H) -> _H:
 def on_reload(hook: _H) -> _H:
     """Runs ``hook`` before a worker serves, if it serves a version that came with a reload.
 
-    Workers that later replace such a worker, as after a crash, run it, too: they serve the same version.
+    Workers that later replace such a worker, as after a crash, run the hook, too, because they serve the same
+    version.
     """
     return _add("on_reload", hook)
 

@@ -158,7 +158,7 @@ _PAIRS = {"header": ": ", "cookie": "=", "form": "="}
 
 
 def _flags(options: dict[str, object]) -> Iterator[str]:
-    """Yields keywords as flags: ``warm_up="1s"`` becomes ``--warm-up=1s``, a list one flag for each item."""
+    """Yields keywords as flags: ``warm_up="1s"`` becomes ``--warm-up=1s``; a list becomes several flags."""
     for name, value in options.items():
         for item in _items(name, value):
             text = ("off", "on")[item] if isinstance(item, bool) else str(item)

@@ -57,7 +57,7 @@ def application(environ: dict[str, Any], start_response: Start) -> Any:
 
 
 class UnprintableError(Exception):
-    """An exception whose text cannot be had."""
+    """An exception whose `__str__` fails."""
 
     def __str__(self) -> str:
         """Fail."""
@@ -333,7 +333,7 @@ async def async_items() -> Any:
 
 
 def closed_coroutine() -> Any:
-    """Return a coroutine that does not complain of not having been awaited."""
+    """Return a closed coroutine: Python does not warn that nobody has awaited it."""
     made = coroutine()
     made.close()
     return made
@@ -522,7 +522,7 @@ for _name, _outcome, _answer in [
     add(f"writes-{_name}", _outcome, _answer)
 
 
-# Odd uses of what the server hands out.
+# Odd uses of objects that the server hands out.
 
 
 def _clear_environ(environ: dict[str, Any], start_response: Start) -> Any:

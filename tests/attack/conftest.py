@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 PATIENT = "--linger-timeout=30s"
-"""A client of the tests that pauses for seconds must not be closed like a client that sends for ever."""
+"""Flag for tests whose client pauses for seconds: else the server would close it as an endless sender."""
 
 
 @pytest.fixture(scope="session")

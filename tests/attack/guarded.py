@@ -1,4 +1,4 @@
-"""Attacks on the rules of a file of sites: requests, and statuses of answers, which never have the secret."""
+"""Attacks on the rules of a file of sites: requests, and their statuses; no answer has the secret."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.client import request
 
-SECRET = "Rosebud"  # noqa: S105 - the word that all guarded content has in it, and no other content
+SECRET = "Rosebud"  # noqa: S105 - a word that only guarded content contains
 PASSWORD = "correct horse"  # noqa: S105 - of a test
 
 SITES = """
@@ -479,7 +479,7 @@ ADDRESSES = [
     asks("/shared/", 403), asks("/shared/", 403, fields=(("X-Forwarded-For", "127.0.0.3"),)),
     asks("/shared/", 403, method="HEAD"), asks("//shared/", 403), asks("/shared/?", 403),
 ]  # fmt: skip
-"""Addresses that a client makes up, sent directly, where no field is believed, and by way of a proxy."""
+"""Addresses that a client makes up: sent directly (then no field is believed), and by way of a proxy."""
 
 RIGHT = f"ann:{PASSWORD}"
 
@@ -624,4 +624,4 @@ DIGESTS: list[tuple[str, dict[str, str | None], str, str]] = [
     ("another realm's place", {"uri": "/other/data.txt"}, "/other/data.txt", "GET"),
     ("another rule's place", {"uri": "/nobody/data.txt"}, "/nobody/data.txt", "GET"),
 ]  # fmt: skip
-"""Changes to a digest that is right, and the request that is sent with the result: each is refused."""
+"""Changes to a right digest, and the request that is sent with the changed digest: each is refused."""

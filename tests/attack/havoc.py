@@ -155,7 +155,7 @@ HAVOC |= {
 def _faulthandler_later() -> None:
     """Have all threads dumped, and stand still until the dump has begun.
 
-    A dump reads the frames of threads that run, without their lock: CPython may crash if one moves on.
+    A dump reads the frames of running threads without their lock: CPython may crash if a thread moves on.
     """
     reader, writer = os.pipe()
     faulthandler.dump_traceback_later(0.001, file=writer)

@@ -38,7 +38,7 @@ def taken(name: str, data: bytes, *seen: str) -> Attack:
 
 
 def post(*lines: bytes, body: bytes = b"", start: bytes = b"POST / HTTP/1.1") -> bytes:
-    """Return a request with these field lines and this body, and with Host, but no other field."""
+    """Return a request with these field lines, Host, no other field, and this body."""
     return b"\r\n".join([start, b"Host: localhost", *lines, b"", b""]) + body
 
 
@@ -231,7 +231,7 @@ HOSTS = [
         b"localhost?", b"\xe2\x80\xaelocalhost", b"localhost%", b"localhost%0",
     ]
 ] + [
-    # Odd, but a reg-name of RFC 3986, section 3.2.2: the application's own list of hosts is for these.
+    # Odd, but a valid reg-name (RFC 3986 section 3.2.2): an application has its own list of hosts for it.
     taken(f"host {host!r}", get(b"/", host), "GET /")
     for host in [b"localhost%00", b"localhost;evil", b"'localhost'", b"$(id)", b"*", b"a&b=c", b"[::1]:"]
 ]  # fmt: skip

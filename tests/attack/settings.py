@@ -92,7 +92,7 @@ FORMS: dict[str, list[str]] = {
 
 
 def values_of(name: str, shape: str) -> list[str]:
-    """Return wrong values for a setting; for a path only the empty one, as any name may be a path."""
+    """Return wrong values for a setting; for a path only the empty one, because any other may be a path."""
     if name in FORMS:
         return FORMS[name]
     if shape in VALUES:

@@ -34,7 +34,7 @@ LOST = [
     "/.git%2fconfig", "/.GIT/config", "/a.py", "/a.PY", "/a.p%79", "/a.pyc", "/a.py%00.txt", "/a.py.",
     "/a.py/", "/~", "/...", "/....txt", "/index.html.bak", "/..%252f.txt", "/backup~", "/sub/backup%7e",
 ]  # fmt: skip
-"""Targets that lead nowhere: 404, or 400 where the target itself is malformed."""
+"""Targets that lead nowhere: 404, or 400 if the target itself is malformed."""
 
 SEVERAL = 206
 RANGES: list[tuple[str, int, bytes | None]] = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def wild(serve_session: Servers) -> Server:
-    """Serve all of them. Some log megabytes: there must be room for the lines of the next one."""
+    """Serve all applications. Some log megabytes: the queue must have room for the lines of the next one."""
     return serve_session(Path(__file__).with_name("applications.py"), "--log-queue-bytes-max=256m")
 
 

@@ -1,4 +1,4 @@
-"""The control socket and its client under attack: bad questions are refused, bad answers not believed."""
+"""The control socket and its client under attack: bad questions are refused, bad answers are not believed."""
 
 from __future__ import annotations
 

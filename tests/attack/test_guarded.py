@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 OWN = count(256)
-"""Addresses that clients come from, each once: an address that has guessed too often has to wait."""
+"""Addresses that clients come from, each used once: an address that has guessed too often has to wait."""
 
 
 def source(attack: Attack) -> str:
@@ -247,7 +247,7 @@ GUARDS = ['auth = "basic:staff"', 'deny = ["127.0.0.0/8", "::1"]']
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_reload(serve: Servers, tmp_path: Path, guard: str) -> None:
-    """A reload that keeps clients out refuses new connections; older ones get one answer at most."""
+    """A reload that keeps clients out refuses new connections; an older one gets at most one answer."""
     put(tmp_path)
     os.mkfifo(tmp_path / "gate")
     (tmp_path / "waits.py").write_text(WAITS, encoding="utf-8")
@@ -368,7 +368,7 @@ def test_no_answer_is_kept_in_the_place_of_another(serve: Servers, tmp_path: Pat
     server = serve("site.toml", cwd=tmp_path)
     with server.connect(lint_answers=False) as first:
         first.send(request("/cgi-bin/waits.sh"))
-        # The FIFO opens once the script waits.
+        # The FIFO opens only when the script waits.
         gate = os.open(tmp_path / "gate", os.O_WRONLY)
         for number in range(4):
             target = f"/cgi-bin/waits.sh?{number}"

@@ -21,7 +21,7 @@ ENDS_WITH = {
     "import-fails": 1,
     "all-modules-gone": 1,
 }
-"""Exit status of such a process: 120 is Python's, if a stream cannot be flushed; 1 is ours, with a
+"""Exit status of a process after havoc: 120 is Python's, if a stream cannot be flushed; 1 is ours, with a
 message."""
 
 TARGET = Path(__file__).with_name("havoc.py")

@@ -1,4 +1,4 @@
-"""Logs under attack: each request is one line, whatever is in it; meddling with a file stops none."""
+"""Logs under attack: each request is one line, whatever is in it; meddling with a log stops no request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = [
     "::1", "GET / HTTP/1.1", "127.0.0.1", "ADY312 error: worker 2", "Traceback (most recent call last):",
     "\xa0", "\xad", "null",
 ]  # fmt: skip
-"""Values of fields as latin-1, of bytes that a request may have; no bar, which separates log fields."""
+"""Values of fields, as latin-1, of bytes that a request may have; without bars, which separate log fields."""
 
 ESCAPED = [
     "%0a", "%0d%0a", "%0D%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]", "%1b[31m", "%1b]0;title%07", "%00",
@@ -89,7 +89,7 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
     assert [] == [line for line in lines if CONTROL.search(line) or "\t" in line]
     if form == "json":
         agents = [json.loads(line)["user_agent"] for line in lines[: len(HOSTILE)]]
-        # The next request may be logged first: another thread may answer it, once the client has its answer.
+        # The next request may be logged first: another thread may answer it as soon as the client sends it.
         assert set(HOSTILE[:9]) <= set(agents)
     elif form == "combined":
         assert [] == [line for line in lines if not COMBINED.fullmatch(line)]
@@ -99,7 +99,7 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_error_log(serve: Servers, tmp_path: Path, form: str) -> None:
-    """Each failure is one entry; text of a client never makes another entry, nor controls a terminal."""
+    """Each failure is one entry; text of a client makes no other entry, and controls no terminal."""
     log = tmp_path / "error.log"
     server = serve(
         TARGET, "--request-id-header=X-Request-ID", f"--log-format={form}", f"--error-log={log}", log=log

@@ -1,4 +1,4 @@
-"""Wrong settings of every kind, from each place: a sentence that names the setting, no traceback."""
+"""Wrong settings of every kind, from each place, are refused with a sentence that names the setting."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).parents[1] / "hostile" / "application.py"
 CROWD = 10
-"""Number of clients that do the same at once."""
+"""Number of clients that act alike at one time."""
 LARGE_BYTES = 8 << 20
 CHUNKED = ("Transfer-Encoding", "chunked")
 EXPECT = ("Expect", "100-continue")

@@ -1,4 +1,4 @@
-"""Static files under attack: nothing outside, nothing hidden, no markup of a name, and the right bytes."""
+"""Static files under attack: nothing outside or hidden is sent, no name is markup, all bytes are right."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def site(serve_session: Servers, root: Path) -> Server:
-    """Serve the folder with every setting on that shows more."""
+    """Serve the folder, with every setting that shows more of it turned on."""
     return serve_session(root, "--static-listing", "--static-symlinks")
 
 
@@ -85,7 +85,7 @@ def test_listing(site: Server) -> None:
 
     assert not re.search(r"<(img|script)", page)
     for name in NAMES:
-        # A browser has to come back with the name, in whatever way the link is written.
+        # A browser that follows the link has to ask for this name, in whatever way the link is written.
         found = [link for link in links if name == unquote(link.removeprefix("./"))]
         assert found, name
         assert DIGITS == site.fetch(urljoin("/", found[0]), lint_answers=False).body

@@ -39,7 +39,7 @@ def descendants(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(number.name for number in order))
 def test_signals(serve: Servers, tmp_path: Path, order: tuple[signal.Signals, ...]) -> None:
-    """Signals in any order, none waiting for another, end in a clean stop that leaves nothing behind."""
+    """Signals in any order, sent without a pause, end in a clean stop that leaves nothing behind."""
     target, control = tmp_path / "app.py", tmp_path / "control.sock"
     target.write_text(PLAIN, encoding="ascii")
     server = serve(f"{target}:handler", "--processes=2", f"--control={control}")

@@ -67,7 +67,7 @@ class Visitor:
         body = form if form is None or isinstance(form, bytes) else urlencode(form).encode()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._jar))
         url = f"{self.url}{target}"
-        request = urllib.request.Request(url, body, dict(fields or {}), method=method)  # noqa: S310 - http
+        request = urllib.request.Request(url, body, dict(fields or {}), method=method)  # noqa: S310 - http only
         try:
             with opener.open(request, timeout=TIMEOUT_S) as answer:
                 return answer.status, answer.read().decode()

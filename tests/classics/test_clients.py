@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BIN = Path(sys.executable).parent
 LARGE_BYTES = 3_000_000
-"""More than git sends in one piece (1 MiB, http.postBuffer), so that git sends it in chunks."""
+"""More than git sends in one piece (1 MiB, http.postBuffer), so that git sends the data in chunks."""
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:

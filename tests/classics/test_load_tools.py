@@ -196,6 +196,6 @@ def test_no_error(
     """Every request of every tool is answered, and rightly.
 
     With keep-alive, siege and httperf continue after an answer with `Connection: close`, and count the
-    missing answer as an error. A worker sends that field if others have had fewer connections for long.
+    missing answer as an error. A worker sends that field if other workers have had fewer for long.
     """
     tool(Load(urls[target], connections, requests, keep_alive, tmp_path))

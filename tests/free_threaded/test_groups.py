@@ -44,7 +44,7 @@ OF_FILE = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
 
 
 def test_group_beside_the_first_python(serve: Servers, tmp_path: Path) -> None:
-    """The server runs with the gate's first Python, its group with this one; each has its own lock state."""
+    """The server runs with the gate's first Python, the group with this test's; each has its own lock."""
     shutil.copy(APPLICATION, tmp_path)
     file = tmp_path / "site.toml"
     file.write_text(FILE.format(python=sys.executable), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Builds of other people's crates are kept for other clones, and nothing else of a clone."""
+"""Builds of other people's crates are kept for other clones; nothing else of a clone is kept."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_copy_that_lacks_something(second: Clone) -> None:
 
 
 def test_other_dependencies(second: Clone) -> None:
-    """Each set of dependencies has a copy of its own, from a clone that was begun with it; two are kept."""
+    """Each set of dependencies has its own copy, from a clone begun with this set; two copies are kept."""
     second.run("take")
     second.depend_on('memchr = "2.8"')
 

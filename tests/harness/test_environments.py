@@ -51,7 +51,7 @@ class Clone:
         (folder / "requirements.txt").write_text("./where-1-py3-none-any.whl\n", encoding="utf-8")
 
     def set_up(self) -> str:
-        """Make the environment; return what is said of it."""
+        """Make the environment; return the output."""
         command = [sys.executable, "tests/gate/environments.py", PYTHON, "ci", "requirements.txt"]
         variables = {**os.environ, "XDG_CACHE_HOME": str(self.cache), "PIP_NO_INDEX": "1"}
         done = subprocess.run(

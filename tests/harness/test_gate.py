@@ -84,7 +84,7 @@ def seen(name):
     ],
 )
 def test_second_try(tmp_path: Path, tests: str, named: list[str] | None) -> None:
-    """A test that fails is run once more, alone; it is named if it passes then, else `named` is None."""
+    """A test that fails is run once more, alone; if it passes then, `named` is its name, else None."""
     inner = tmp_path / "tests/inner"
     inner.mkdir(parents=True)
     (tmp_path / "marks").mkdir()

@@ -116,7 +116,7 @@ def test_request() -> None:
 
 
 def test_log_is_up_to_date() -> None:
-    """A line written before a look at the log must be in it, even if its reader has had no CPU since."""
+    """A look at the log must show each line written before, even if the log's reader has had no CPU since."""
     read_end, write_end = os.pipe()
     log = Log(read_end)
     for number in range(200):

@@ -29,8 +29,8 @@ NOT_COMPARED = {
 OF_NOW = frozenset({"expires", "last-modified"})
 """Fields in which scripts say the time of their answer, or a time that they count from it."""
 APART_S = 3600
-"""Longest time between two answers in seconds: more than a busy machine needs, at most an hour's time
-zone."""
+"""Longest time between two answers in seconds: more than a busy machine needs; time zones may differ by
+this hour."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Ask:
         return response
 
     def compare(self, theirs: Address, ours: Address) -> str:
-        """Send it to both; return unexpected differences, and expected ones that are missing."""
+        """Send it to both; return unexpected differences, and expected differences that are missing."""
         try:
             answers = self.response(theirs), self.response(ours)
         except AssertionError as error:
@@ -81,7 +81,7 @@ class Ask:
 
 
 def parts(response: Response) -> dict[str, object]:
-    """Return the parts of an answer that have to be the same in both."""
+    """Return the parts of an answer that must be equal in both answers."""
     names = {name.lower() for name, _ in response.fields} - NOT_COMPARED.keys()
     fields = {name: response.values(name) for name in names}
     return {"status": f"{response.status} {response.reason}", "body": response.body, **fields}
@@ -117,7 +117,7 @@ BOUNDARY = "----of-a-test-7MA4YWxk"
 def multipart(
     texts: Mapping[str, str], files: Mapping[str, tuple[str, str, bytes]]
 ) -> tuple[tuple[str, str], bytes]:
-    """Return the field and the body of a form with uploads: for each the file's name, type and content."""
+    """Return the field and the body of a form with uploads: for each upload the name, type and content."""
     parts = [
         f'Content-Disposition: form-data; name="{name}"\r\n\r\n{text}'.encode()
         for name, text in texts.items()

@@ -146,7 +146,7 @@ def apache(folder: Path, file: Path, port: int) -> Original:
 
 
 def express(folder: Path, file: Path, port: int) -> Original:
-    """Start Apache as `mod_wsgi-express` does, by the program that it has written beside its file."""
+    """Start Apache as `mod_wsgi-express` does, by the program that was written beside `file`."""
     assert folder.is_dir()
     command = ["bash", str(file.parent / "apachectl"), "-DFOREGROUND"]
     if os.geteuid() == 0:

@@ -99,7 +99,7 @@ class Programs:
     ours: Mapping[str, str] = field(default_factory=dict)
     """Variables that Apache sets by itself, for our server."""
     data: str = ""
-    """The variable with the folder for what the programs are sent; each server has a folder of its own."""
+    """The variable that names the folder for data sent to programs; each server has a folder of its own."""
 
     def with_data(self, server: str) -> dict[str, str]:
         """Return all variables for the programs of a server."""

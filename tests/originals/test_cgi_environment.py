@@ -248,7 +248,7 @@ def differences(asks: Iterable[Ask], peers: Mapping[str, Address], ours: Address
 
 
 def test_environment(serve: Servers, folder: Path, port: int) -> None:
-    """Every variable has the same value on each server, except those of the table, each of which differs."""
+    """Variables of the table differ between the servers; all others have the same value on each server."""
     scripts = ours_to_run(folder)
     shutil.copytree(scripts, folder / "staff")
     programs = Programs(folder, {"/cgi-bin/": scripts, "/staff/": folder / "staff"})

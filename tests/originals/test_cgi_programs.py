@@ -138,7 +138,7 @@ ON_BUGS = [
 
 
 def test_bug_tracker(serve: Servers, folder: Path, port: int) -> None:
-    """A bug tracker searches, logs in by a cookie, takes a file, redirects and fails as by Apache."""
+    """A bug tracker searches, logs in by a cookie, takes a file, redirects and fails as it does on Apache."""
     programs = Programs(folder, {"/cgi-bin/": ours_to_run(folder)}, data="BUGS_DATA")
     beside(serve, port, programs, ON_BUGS)
 
@@ -184,7 +184,7 @@ ON_GATEWAY = [
 
 
 def test_python(serve: Servers, folder: Path, port: int) -> None:
-    """Forms read by `cgi.FieldStorage`, and a WSGI application run by `wsgiref`, answer as by Apache."""
+    """Forms read by `cgi.FieldStorage`, and a WSGI application run by `wsgiref`, answer as on Apache."""
     programs = Programs(folder, {"/cgi-bin/": ours_to_run(folder)})
     beside(serve, port, programs, [*ON_STORAGE, *ON_GATEWAY])
 
@@ -267,7 +267,7 @@ sub str2time { Time::Piece->strptime($_[0], '%a, %d %b %Y %H:%M:%S GMT')->epoch 
 
 
 def test_gitweb(serve: Servers, folder: Path, port: int) -> None:
-    """Lists, logs, trees, files, diffs, snapshots, feeds, conditions, errors of gitweb are as by Apache."""
+    """Lists, logs, trees, files, diffs, snapshots, feeds, conditions, errors of gitweb are as on Apache."""
     (folder / "perl/HTTP").mkdir(parents=True)
     (folder / "perl/HTTP/Date.pm").write_text(HTTP_DATE, encoding="utf-8")
     settings = folder / "gitweb.conf"

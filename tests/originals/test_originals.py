@@ -1,4 +1,4 @@
-"""Imported files answer as the server that they were imported from, which runs beside ours."""
+"""Our server answers with an imported file like the file's own server, which runs beside ours."""
 
 from __future__ import annotations
 
@@ -489,7 +489,7 @@ ON_MOD_WSGI = [
 
 
 def test_mod_wsgi(serve: Servers, folder: Path, port: int) -> None:
-    """Applications at the root and beneath a path answer as by mod_wsgi, with files and passwords."""
+    """Applications at the root and beneath a path answer as with mod_wsgi, with files and passwords."""
     compare(apache, serve, folder, ("httpd.conf", MODULES + MOD_WSGI), ON_MOD_WSGI, port)
 
 
@@ -603,7 +603,7 @@ ON_UWSGI = [
 
 
 def test_uwsgi(serve: Servers, folder: Path, port: int) -> None:
-    """Applications at two paths, and files beside them, answer as by uWSGI."""
+    """Applications at two paths, and files beside them, answer as with uWSGI."""
     compare(uwsgi, serve, folder, ("uwsgi.ini", UWSGI), ON_UWSGI, port)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 APPS = Path(__file__).resolve().parent.parent / "apps"
 ROOT = APPS.parent.parent
-PASSWORD = "only for this test"  # noqa: S105 - of an account that lives as long as the test
+PASSWORD = "only for this test"  # noqa: S105 - the account ends with the test
 
 PATIENT = ("--queue-timeout", "10m")
 """Flags for slow pages: on a busy machine, requests may wait long, which is not tested here."""

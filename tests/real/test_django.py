@@ -53,7 +53,7 @@ def test_wrong_password(browser: Browser, django_site: Server) -> None:
 
     assert browser.driver.current_url.startswith(f"{address}/accounts/login/?next=")
 
-    browser.fill(username="pythia", password="guess")  # noqa: S106 - it is wrong
+    browser.fill(username="pythia", password="guess")  # noqa: S106 - a wrong password
     browser.press("button")
 
     assert "Please enter a correct username and password" in browser.text()
@@ -125,7 +125,7 @@ def test_upload(browser: Browser, editor: str, tmp_path: Path) -> None:
 
     assert PICTURE.stat().st_size == sent
 
-    # Far larger than bodies that are kept in memory, so that it goes through a temporary file.
+    # Far larger than bodies that are kept in memory, so that the upload goes through a temporary file.
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(range(256)) * 4096 * 8)
     browser.open(f"{editor}/admin/books/book/2/change/")

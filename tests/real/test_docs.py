@@ -61,7 +61,7 @@ def names(page: Path) -> str:
 
 
 class Example(NamedTuple):
-    """A command that a page shows, and what the server then answers."""
+    """A command that a page shows, and the answers of the server."""
 
     page: str
     command: str
@@ -149,7 +149,7 @@ def test_program(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_wrong_setting(tmp_path: Path) -> None:
-    """The message about a wrong setting is the one that the page shows."""
+    """The page shows the real message about a wrong setting."""
     page = (ROOT / "docs/errors.md").read_text("utf-8")
     write_files(tmp_path, page)
     typed = re.search(r"^\$ adyton (.*)\n(.*)\n", page, re.MULTILINE)

@@ -131,7 +131,7 @@ print(f"<h1>{{os.getuid()}}</h1><p>{{said}}")
 
 @dataclass
 class Tenants:
-    """The server, and where everything is."""
+    """The server, and the places of its files."""
 
     server: Server
     folder: Path
@@ -265,7 +265,7 @@ def test_each_is_its_own(tenants: Tenants) -> None:
 
 @pytest.mark.parametrize(("name", "victim"), list(permutations(USERS, 2)))
 def test_none_reaches_another(tenants: Tenants, name: str, victim: str) -> None:
-    """A tenant can read, list, change and end what is its own, and nothing of another tenant."""
+    """A tenant can read, list, change and end its own files and processes, but no other tenant's."""
     if not IS_ROOT:
         assert "only root can" in run("serve", str(tenants.write()), "--user", "nobody").stderr
         return
@@ -314,7 +314,7 @@ def test_no_socket_is_shared(tenants: Tenants) -> None:
 
 
 def use(browser: Browser, tenants: Tenants, name: str, title: str) -> list[str]:
-    """Log in to a tenant's admin, add a book by its form, look at it, and ask the others in between."""
+    """Log in to a tenant's admin, add a book by its form, look at it; ask the other tenants in between."""
     address, door = tenants.address(name), f"http://127.0.0.1:{tenants.server.port}"
     browser.open(f"{address}/admin/")
     browser.fill(username="pythia", password=PASSWORD)
@@ -405,7 +405,7 @@ class Witnesses:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_killed(tenants: Tenants, browsers: dict[str, Browser], victim: str) -> None:
-    """When a tenant's worker, then its supervisor, is killed, it comes back; others are undisturbed."""
+    """A tenant comes back after its worker, then its supervisor, is killed; others are undisturbed."""
     with Witnesses(tenants, browsers, victim) as witnesses:
         for find in (
             lambda: int(tenants.ask(victim).split()[1]),

@@ -130,7 +130,7 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
     ):
         browser.driver.switch_to.active_element.send_keys(key)
 
-        assert until(lambda: browser.find("#light-caption").text == title), title  # noqa: B023 - called here
+        assert until(lambda: browser.find("#light-caption").text == title), title  # noqa: B023 - called at once
 
     browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
 
@@ -139,7 +139,7 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
 
 
 def test_pictures_are_what_the_script_draws() -> None:
-    """The pictures in the repository are those that the script draws."""
+    """The script draws exactly the pictures that are in the repository."""
     drawn = load(SITE / "make_images.py").draw()
     kept = {path.name: path.read_bytes() for path in (SITE / "static" / "gallery").iterdir()}
 

@@ -1,4 +1,4 @@
-"""Applications that answer with their own name, and with what was requested of them."""
+"""Applications that answer with their own name, and with facts of the request."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ def proxied(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def proxied_handler(request: Any) -> str:
-    """Answer with those facts that a handler sees."""
+    """Answer with the facts about a client that a handler sees."""
     fields = {name.lower(): value for name, value in request.headers.items()}
     return json.dumps([request.remote, request.remote_port, request.scheme, request.host, fields])

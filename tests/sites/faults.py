@@ -32,7 +32,7 @@ requests = itertools.count(1)
 
 
 def fail() -> None:
-    """Raise what a missing database would raise."""
+    """Raise the error that a missing database would raise."""
     raise RuntimeError("the database is not there")
 
 
@@ -86,7 +86,7 @@ def stream(_environ: dict[str, Any]) -> Iterator[bytes]:
 
 
 def crash(_environ: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the number of this process; once the file `gate` exists, crash by reading an invalid address."""
+    """Yield the number of this process; when the file `gate` exists, crash by reading an invalid address."""
     yield b"process %d\n" % os.getpid()
     wait_for_gate()
     yield ctypes.string_at(0)

@@ -111,7 +111,7 @@ class Crowd:
                     response = connection.get(self.target)
                     assert response.complete
                     seen.append((response.status, response.body))
-        except BaseException as failure:  # noqa: BLE001 - it is told by the thread of the test
+        except BaseException as failure:  # noqa: BLE001 - the test's thread reports it
             self._failures.append(failure)
 
     def all_see(self, answer: tuple[int, bytes]) -> bool:

@@ -73,5 +73,5 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 
 def handler(request: Any) -> str:
-    """Answer with the same lines."""
+    """Answer with the lines of the other application."""
     return LINES.decode() if request.path else ""

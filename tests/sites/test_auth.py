@@ -159,7 +159,7 @@ def test_protected(server: Server, target: str) -> None:
 
 @pytest.mark.parametrize("user", HASHES)
 def test_hashes(server: Server, user: str) -> None:
-    """Each kind of hash is verified, at first and once it is remembered; a wrong password is refused."""
+    """Each kind of hash is verified, before and after it is remembered; a wrong password is refused."""
     for _ in range(3):
         answer = get(server, "/admin/x?y", user)
 
@@ -201,7 +201,7 @@ def test_wrong_fields(server: Server, field: str) -> None:
 
 
 def test_bodies(server: Server) -> None:
-    """The body of an admitted request reaches the application; a refused one is not asked for its body."""
+    """The body of an admitted request reaches the application; a refused client is not asked for a body."""
     body = b"x" * 300_000
     with server.connect(lint_answers=False) as connection:
         for _ in range(2):
@@ -373,5 +373,5 @@ def test_slow_hashes_do_not_stop_others(serve: Servers, staffed: Path) -> None:
         took_s = time.monotonic() - begun
 
         assert {401} == {answer.result().status for answer in slowly}
-    # If the event loop waited for hashes, at most one quick request would be answered between two of them.
+    # If the event loop waited for hashes, at most one quick request would be answered between two hashes.
     assert quick > 10, took_s

@@ -1,4 +1,4 @@
-"""Python functions that check passwords and access, as in mod_wsgi: when they are called, and what counts."""
+"""Python functions that check passwords and access, as in mod_wsgi: their calls, and their results."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def get(server: Server, target: str, user: str = "", password: str = PASSWORD) -
 
 
 def test_password(server: Server) -> None:
-    """A user with the password is let in under the name that the function returns; each request calls it."""
+    """A user with the password is let in under the name that the function returns, at each request anew."""
     for _ in range(2):
         assert b"ann Basic None" == get(server, "/admin/x", "ann").body
     assert b"ann Basic None" == get(server, "/admin/x", "alias", "anything").body
@@ -316,7 +316,7 @@ def test_coroutine(server: Server) -> None:
     ],
 )
 def test_names(server: Server, name: str, password: str, status: int) -> None:
-    """Names and passwords that are long, or have any bytes, reach the function or are refused before it."""
+    """Long names and passwords, and arbitrary bytes in them, reach the function or are refused before it."""
     assert status == server.fetch("/admin/", fields=credentials(name, password), lint_answers=False).status
 
 
@@ -492,7 +492,7 @@ def test_server_as_a_whole(serve: Servers, known: Path) -> None:
 
 
 def test_continue(server: Server) -> None:
-    """A request without a password is not asked for its body; one with any password is, before the check."""
+    """A client with a password is asked for its body before the check; a client without one is not asked."""
     expects = [("Content-Length", "4"), ("Expect", "100-continue")]
     for who, status in [([], 401), (credentials("ann"), 200), (credentials("ann", "wrong"), 401)]:
         with server.connect(lint_answers=False) as connection:
@@ -528,7 +528,7 @@ auth-remember = "REMEMBER"
 
 
 def test_remembered(serve: Servers, known: Path) -> None:
-    """A user who was let in is remembered if a route says so, for its own rule and for the time it sets."""
+    """A user who was let in is remembered if a route says so, for that route's rule and time."""
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1h")), "--threads=4", cwd=known)
     for _ in range(3):
         assert [b"bob Basic None", b"ann Basic None"] == [
@@ -538,7 +538,7 @@ def test_remembered(serve: Servers, known: Path) -> None:
         assert 401 == get(server, "/admin/", "ann", "wrong").status
         assert b"ann Basic None" == get(server, "/admin/", "alias", "anything").body
     asked = get(server, "/").body.decode()
-    # For a refused user, or for a user whom the function names differently, it is called each time.
+    # For a refused user, or for a user whom the function names differently, the function is called each time.
     assert (1 + 3, 1 + 1 + 3, 3) == tuple(asked.count(f"('{user}', ") for user in ("bob", "ann", "alias"))
     server.stop()
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1ms")), "--threads=4", cwd=known)
@@ -654,7 +654,7 @@ def test_workers(serve: Servers, known: Path, flags: list[str]) -> None:
 
 
 def test_name(serve: Servers, known: Path) -> None:
-    """A request has the same name in what the function prints and in its answer."""
+    """A request has the same name in lines that the function prints and in the answer."""
     server = serve(write(known, FILE), "--request-id-header=X-Request-Id", cwd=known)
     for target in ("/admin/", "/files/page.txt"):
         for user, password in [("ann", PASSWORD), ("ann", "wrong"), ("raises", PASSWORD)]:

@@ -308,7 +308,7 @@ def test_requests_with_bodies(server: Server) -> None:
 
 
 def test_what_clients_want_of_caches_is_not_heard(server: Server) -> None:
-    """A client cannot have a page made anew."""
+    """A client cannot force the application to make a page anew."""
     server.fetch("/a")
     for value in ("no-cache", "no-store", "max-age=0", "only-if-cached"):
         response = server.fetch("/a", fields=[("Cache-Control", value), ("Pragma", "no-cache")])
@@ -595,7 +595,7 @@ def test_a_group(serve: Servers, project: Path) -> None:
 
 
 def test_a_failure_is_hidden(server: Server) -> None:
-    """An old answer that allows it is sent instead of a failure."""
+    """An old answer is sent instead of a failure, if the old answer allows that."""
     control = "Cache-Control: max-age=1, stale-if-error=600"
     assert 1 == number(server.fetch(target("/a", f=[control], broken=2)))
     broken = target("/a", f=[control], broken=2)

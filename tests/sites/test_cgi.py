@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_what_a_script_is_told(serve: Servers, project: Path) -> None:
-    """A script's variables are those of RFC 3875 and a few that programs expect, and nothing else."""
+    """A script gets the variables of RFC 3875, a few others that programs expect, and no more."""
     script(project, "say.sh", SAY_ALL)
     server = start(serve, project)
     response = server.fetch("/cgi-bin/say.sh/a%20b/c?x=%31", fields=[("Accept", "a"), ("X-Two", "b")])
@@ -117,7 +117,7 @@ def test_a_body_in_a_file(serve: Servers, project: Path, kib: int, *, is_chunked
 
 
 def test_a_body_that_waits_to_be_asked(serve: Servers, project: Path) -> None:
-    """A client that sends `Expect: 100-continue` gets a 100; without such a script, it gets a 404 at once."""
+    """A client that sends `Expect: 100-continue` gets a 100, or a 404 at once if there is no script."""
     script(project, "cat.sh", SHELL.format("echo 'Content-Type: a/b'; echo; cat"))
     server = start(serve, project)
     fields = [("Expect", "100-continue"), ("Content-Length", "4")]

@@ -136,7 +136,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("name", "value"), FIELDS)
 def test_fields_that_mislead(server: Server, name: str, value: str) -> None:
-    """A field is not passed on if programs obey its variable, or if that is the variable of another field."""
+    """A field is not passed on if programs obey its variable, or if another field has the same variable."""
     found = variables(server.fetch("/cgi-bin/ok.sh", fields=[(name, value)]))
 
     assert value not in found.values()

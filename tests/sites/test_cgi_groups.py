@@ -109,7 +109,7 @@ def test_where_they_run(serve: Servers, project: Path) -> None:
 
 
 def test_the_end_of_a_group(serve: Servers, project: Path) -> None:
-    """If a client leaves, or a worker of the group is killed, the scripts end with it."""
+    """If a client leaves, or a worker of the group is killed, the client's or worker's scripts end."""
     script(
         project,
         "a.sh",

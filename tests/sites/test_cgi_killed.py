@@ -33,7 +33,7 @@ SCRIPTS = 3
 
 
 def begin(server: Server, project: Path) -> list[Connection]:
-    """Ask for some scripts, and wait until they run with all that they start."""
+    """Ask for some scripts, and wait until they and all processes that they start run."""
     connections = [server.connect(lint_answers=False) for _ in range(SCRIPTS)]
     for connection in connections:
         connection.send(request("/cgi-bin/a.sh"))
@@ -129,7 +129,7 @@ def test_a_worker(serve: Servers, project: Path) -> None:
 
 
 def test_the_supervisor(serve: Servers, project: Path) -> None:
-    """If the supervisor is killed, workers finish what they can, and end with all scripts."""
+    """If the supervisor is killed, workers finish the requests that they can, and end with all scripts."""
     script(project, "a.sh", STAYS)
     flags = ["--processes=2", "--graceful-timeout=300ms"]
     server = start(serve, project, *flags)

@@ -96,7 +96,7 @@ def test_what_goes_on_behind_an_answer(serve: Servers, project: Path) -> None:
 
 
 def test_what_a_script_leaves_behind(serve: Servers, project: Path) -> None:
-    """A background process in a script's process group ends with it, even if it holds no pipe open."""
+    """A background process in a script's process group ends with the script, even if it holds no pipe."""
     command = "(sleep 600 >/dev/null 2>&1 & echo $! >child); echo $$ >pid"
     script(project, "a.sh", SHELL.format(HEAD + command))
     server = start(serve, project)

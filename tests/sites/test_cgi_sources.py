@@ -289,7 +289,7 @@ LINKS = [
 
 @pytest.mark.parametrize(("link", "to", "target"), LINKS, ids=[link for link, _, _ in LINKS])
 def test_links(serve: Servers, folder: Path, link: str, to: str, target: str) -> None:
-    """Even if links are followed, a link to a source, or with the name of one, is not sent."""
+    """Even if links are followed, a link to a source, or with a source's name, is not sent."""
     (folder / "public" / link).symlink_to(to)
     server = start(serve, folder, more="static-symlinks = true")
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Scripts that are replaced between their check and their start: no file runs that would be refused."""
+"""Scripts that are replaced between their check and their start: no file that would be refused runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def link_inside(folder: Path) -> None:
 
 
 def link_folder(folder: Path) -> None:
-    """Put a link to another folder in the place of the script's own."""
+    """Put a link to another folder in the place of the script's own folder."""
     shutil.rmtree(folder / "sub")
     (folder / "sub").symlink_to("..")
 
@@ -108,7 +108,7 @@ def test_while_it_waits(serve: Servers, project: Path, swap: Callable[[Path], No
 
 
 BODY = b"Content-Type: a/b\n\necho 'Content-Type: a/b'; echo; echo OUT''SIDE; exit\n"
-"""For `cat`, the answer that it prints; for a shell that reads it, a program."""
+"""A text that `cat` prints as an answer, and that a shell runs as a program."""
 
 REQUESTS = 150
 

@@ -1,4 +1,4 @@
-"""`adyton check` of groups: the user, the Python and the folder of each, and what this user can read."""
+"""`adyton check` of groups: their users, Pythons and folders, and the files that this user can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of programs and pages that folders run are compressed and kept like those of routes."""
+"""Answers of programs and pages that folders run are compressed and kept like answers of routes."""
 
 from __future__ import annotations
 

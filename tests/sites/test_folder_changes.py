@@ -1,4 +1,4 @@
-"""Changes beneath folders count soon, and at no moment is more open than in the old or the new state."""
+"""Changes beneath folders count soon; meanwhile, nothing is served that is closed in both states."""
 
 from __future__ import annotations
 

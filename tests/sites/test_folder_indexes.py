@@ -164,7 +164,7 @@ def test_a_body_behind_the_head(
     for _ in range(2):
         with server.connect(lint_answers=False) as connection:
             connection.send(request(f"/{folder}/", method="POST", fields=[("Content-Length", "6")]))
-            # Once the server has answered another client, it has read this head.
+            # When the server has answered another client, it has read this head, too.
             assert 200 == get(server, "/few/other.html")[0]
             connection.send(b"one")
             assert 200 == get(server, "/few/other.html")[0]
@@ -175,7 +175,7 @@ def test_a_body_behind_the_head(
 
 
 def test_names_of_files(server: Server, public: Path) -> None:
-    """The names of the innermost folder that sets any count, and no other file answers for it."""
+    """Of several folders that name indexes, the innermost counts, and no other file answers."""
     say(public / "a", 'index = "other.html"\n')
     say(public / "a/b", "DirectoryIndex index.html other.html\n", ".htaccess")
     say(public / "a/b/c", 'index = "none"\n')
@@ -194,7 +194,7 @@ def test_names_of_files(server: Server, public: Path) -> None:
     status, listing = get(server, "/listed/")
     assert 200 == status
     assert "index.cgi" in listing
-    # The application is asked where no file answers.
+    # The application is asked if no file answers.
     assert "/mixed/" in get(server, "/mixed/")[1]
 
 

@@ -96,7 +96,7 @@ def test_no_call_per_request(serve: Servers, project: Path) -> None:
     # A check looks at the root, at each folder, and at two files of settings in each folder.
     each = 1 + LEVELS * 3 + 1
 
-    # Other threads look around from time to time.
+    # Other threads make a few calls from time to time.
     others = REQUESTS // 10
     for name in counts["plain"] | counts["folders"]:
         assert abs(counts["folders"][name] - counts["plain"][name]) <= others, (name, counts)

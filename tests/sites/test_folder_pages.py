@@ -68,7 +68,7 @@ HTML = "text/html; charset=utf-8"
 
 
 def test_pages_and_texts(server: Server, public: Path) -> None:
-    """A file of the folder, a file beneath it, or a text answers for its status; the innermost counts."""
+    """A page of the folder, one beneath it, or a text answers for a status; the innermost folder counts."""
     (public / "missing.html").write_text("nothing here", encoding="utf-8")
     (public / "a/c/no.txt").write_text("not you", encoding="utf-8")
     say(public, 'ErrorDocument 404 /missing.html\nErrorDocument 403 "Keep <b>out</b>: \u00e9"\n')
@@ -91,7 +91,7 @@ def test_pages_and_texts(server: Server, public: Path) -> None:
 
 
 def test_path_of_a_route(server: Server, public: Path) -> None:
-    """A page is named by its path in the site, which begins with that of the route."""
+    """A page is named by its path in the site, which begins with the route's path."""
     (public / "beside/missing.html").write_text("nothing beside", encoding="utf-8")
     say(public / "beside", "ErrorDocument 404 /deep/path/missing.html\n")
     assert (404, HTML, "nothing beside") == get(server, "/deep/path/none")

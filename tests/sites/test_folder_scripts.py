@@ -159,7 +159,7 @@ RULES = [
 
 @pytest.mark.parametrize("may", [MAY, '["cgi"]'])
 def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: str) -> None:
-    """Names decide which files are run; a path behind a program's name goes to it; other files are sent."""
+    """Names decide which files are run; a path behind a name goes to the program; other files are sent."""
     server = start(serve, project, may)
     for rule in dict.fromkeys(rule for rule, *_ in RULES):
         say(public / "tools", rule)
@@ -275,7 +275,7 @@ def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
-    """Passwords, addresses and redirects of folders count before a program runs, and fields in its answer."""
+    """Passwords, addresses, redirects of folders count before a program runs; fields count in its answer."""
     (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
     say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
@@ -330,7 +330,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
 def test_mistakes_close_a_folder(
     serve: Servers, project: Path, public: Path, rule: str, may: str, mistake: str
 ) -> None:
-    """A folder that sets something without permission is closed, with a line in the log; others serve."""
+    """A folder that sets something without permission is closed, with a log line; others are served."""
     say(public / "tools", rule)
     server = start(serve, project, may)
     for target in ("/tools/say.cgi", "/tools/page.html", "/tools/in/say.cgi"):
@@ -411,7 +411,7 @@ def test_bodies_for_programs_alone(
     for target in ("/tools/say.cgi", "/tools/in/deep/say.cgi/x"):
         with server.connect() as connection:
             connection.send(request(target, method="POST", fields=fields))
-            # Once the server has answered another client, it has read this head.
+            # When the server has answered another client, it has read this head, too.
             assert 200 == get(server, "/plain/page.html").status
             connection.send(b"onetwo")
 
@@ -534,7 +534,7 @@ def test_pages_beside_programs(serve: Servers, project: Path, pages: Path) -> No
 
 
 def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
-    """A changed page answers with its new version, a broken one with the old one; a new file is a page."""
+    """A changed page answers with its new version, a broken page with its old one; a new file is a page."""
     say(pages / "tools", "scripts = true\n")
     server = start(serve, project, PAGES)
     for number in range(3):
@@ -554,7 +554,7 @@ def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
 
 
 def test_what_folders_say_counts_for_pages(serve: Servers, project: Path, pages: Path) -> None:
-    """For a page, clients must be let in, fields are changed, and a large body arrives whole."""
+    """A folder's rules guard a page, and change fields of its answer; a large body arrives whole."""
     (pages / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(pages / "tools", 'scripts = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n')
     wrote(
@@ -743,7 +743,7 @@ def test_route_tells_the_files_of_folders(project: Path, public: Path) -> None:
 
 
 def test_check_takes_the_words(project: Path, public: Path) -> None:
-    """A file of sites that allows both is valid, whichever Python files are in the folder."""
+    """A file of sites that allows `cgi` and `scripts` is valid, whichever Python files are in the folder."""
     wrote(public / "plain/broken.py", "(\n")
     file = write(project, FILE.format(may=PAGES, more='htaccess = ["cgi", "scripts"]\n'))
     checked = run("check", file.name, cwd=project)

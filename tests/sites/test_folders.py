@@ -316,7 +316,7 @@ def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner:
 
 
 def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path) -> None:
-    """A link to another folder, with a file of the same name or the same file, opens none of its files."""
+    """A link to another folder opens none of its files, even if the old folder had a file of that name."""
     protect(public / "secret")
     twin = public / "secret/twin.txt"
     twin.write_text("twin\n", encoding="utf-8")
@@ -640,7 +640,7 @@ Require valid-user
 
 
 def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, public: Path) -> None:
-    """If folders on the way ask for the same digest, one is enough, and it is valid for one request only."""
+    """If folders on the way ask for the same digest, the client sends one, valid for one request only."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (project / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     for name in ("a", "a/b"):

@@ -316,7 +316,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """Clients of a group that does not start get a 503, from no other site; repaired, the group serves."""
+    """Clients of a group that does not start get a 503, and no other site's answer; repaired, it serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT, listeners=2)
@@ -539,7 +539,7 @@ def test_mistakes(folder: Path, text: str, said: str) -> None:
 
 
 def test_told(folder: Path) -> None:
-    """`adyton check` and `adyton route` name the addresses of a site; the port of a URL decides."""
+    """`adyton check` and `adyton route` name the addresses of a site; a URL's port decides on the site."""
     text = file_of(folder, bind='["127.0.0.1:7002", "unix:shop.sock"]').read_text(encoding="utf-8")
     write(folder, text.replace("[server]\n", '[server]\nbind = "127.0.0.1:7001"\n'))
     checked = run("check", "site.toml", cwd=folder, env=ENVIRONMENT)

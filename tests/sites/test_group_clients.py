@@ -104,7 +104,7 @@ def test_uploads_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_slow_readers(serve: Servers, folder: Path) -> None:
-    """Clients that do not read hold no thread of the group; once they read, they get all of it (#181)."""
+    """Clients that do not read hold no thread of the group; if they read later, they get all data (#181)."""
     server = start(serve, folder, "processes = 1\nthreads = 2")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, READERS, receive_buffer_bytes=4096)
@@ -121,7 +121,7 @@ def test_slow_readers(serve: Servers, folder: Path) -> None:
 
 
 def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Clients that stop reading are cut off after a timeout; the group's log says so at its level (#181)."""
+    """Clients that stop reading are cut off at a timeout; the group's log says so at level debug (#181)."""
     shop = 'processes = 1\nthreads = 2\nlog-level = "debug"'
     server = start(serve, folder, shop, site='write-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:

@@ -217,7 +217,7 @@ ENDS = {
 
 @pytest.mark.parametrize("fault", ENDS)
 def test_dies_at_its_import(serve: Servers, folder: Path, fault: str) -> None:
-    """Clients of a group that dies at its import get a 503, the log names it; repaired, it serves (#198)."""
+    """A group that dies at its import: clients get a 503, the log names it; repaired, it serves (#198)."""
     (folder / "broken").touch()
     server = start(serve, folder, f'processes = 2\nenv = {{ FAULT = "{fault}" }}')
     server.may_crash = True

@@ -112,7 +112,7 @@ def test_startup_timeout(serve: Servers, folder: Path) -> None:
     """A group that is not ready in time is ended and tried again, and no other group is affected."""
     (folder / "shop.stuck").touch()
     server = start(serve, folder, ONE + 'startup-timeout = "5s"')
-    server.may_crash = True  # One that is given up says where it hangs.
+    server.may_crash = True  # A worker that is given up says where it hangs.
     server.wait_for_log(r"group shop ADY\d+ \w+: worker 1 .*was not ready after 5 s")
     server.wait_for_log("ADY351 error: the group shop does not start")
     with asking(server, *OTHERS, keeps=True) as asked:

@@ -45,7 +45,7 @@ STALLS_S = 120.0
 
 
 class Kills:
-    """The count of killed workers: only a client with a connection in one of them may lose it."""
+    """The count of killed workers: only clients with connections in killed workers may lose one."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -57,7 +57,7 @@ class Kills:
         return self._done
 
     def since(self, mark: int) -> bool:
-        """Tell whether a worker may have been killed since then."""
+        """Tell whether a worker may have been killed since the mark was made."""
         return self._begun > mark
 
     def kill(self, pid: int) -> None:
@@ -103,7 +103,7 @@ class Client:
                 with self._server.connect(lint_answers=False) as connection:
                     self._ask_all(connection)
             except (OSError, AssertionError, EOFError) as error:
-                # If a worker is killed, the client of an idle connection in it notices at its next request.
+                # The client of an idle connection notices only at its next request that a worker was killed.
                 if self._kills.since(self._mark):
                     self.lost += 1
                 else:
@@ -138,7 +138,7 @@ class Client:
 
 
 class Storm:
-    """A server with clients, and what happens to its processes."""
+    """A server with clients, and the faults of its processes."""
 
     def __init__(self, server: Server, folder: Path, seed: str) -> None:
         """Start the clients; the same seed gives the same faults and requests."""
@@ -203,7 +203,7 @@ def kill_door(storm: Storm, _witness: Asking) -> None:
 
 
 def stop_worker(storm: Storm, witness: Asking) -> None:
-    """Stop a worker of a group while others are asked, and then continue it."""
+    """Stop a worker of a group while the witness asks, and then continue the worker."""
     if pids := storm.workers("shop", "blog"):
         pid = storm.chance.choice(pids)
         freeze(pid)
@@ -234,7 +234,7 @@ FAULTS: dict[str, Callable[[Storm, Asking], None]] = {
 
 
 def at_rest(control: Path) -> dict[str, list[int]] | None:
-    """Return all processes by their role, once every worker serves and none has a connection."""
+    """Return all processes by their role, when every worker serves and none has a connection."""
     said = status(control)
     groups = {one["group"]: one for one in said["groups"]}
     if set(groups) != {"shop", "blog"} or any("status" not in one for one in groups.values()):
@@ -294,7 +294,7 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
     warm = Storm(server, folder, f"{seed}.warm")
     warm.goes_on(200)
     warm.end()
-    # A supervisor keeps the previous version, too; there is one only after a first reload.
+    # A supervisor also keeps the previous version, which exists only after a first reload.
     for name in ("shop", "blog"):
         assert 0 == reload(control, name)[0]
     begun = rest(control)

@@ -73,7 +73,7 @@ def test_counted(serve: Servers, project: Path) -> None:
     assert 1 == number("worker_deaths_total")
     assert 0 == number("connections_lost_total", "blog")
     assert "connections lost with workers that died: 1\n" in told(folder)
-    # One request to the server itself, four to groups before, and one that has waited.
+    # One request was for the server itself, four were for groups before, and one has waited.
     assert "\n6 requests, 0 of them 5xx" in told(folder)
 
 

@@ -30,7 +30,7 @@ def imported(folder: Path, name: str) -> set[int]:
 
 
 def serving(folder: Path, name: str, number: int, *, but: Collection[int] = ()) -> set[int]:
-    """Return the workers of a group, once `number` workers serve that are not in `but`."""
+    """Return the workers of a group that are not in `but`, as soon as `number` of them serve."""
     found: set[int] = set()
 
     def all_serve() -> bool:

@@ -93,7 +93,7 @@ ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
 STAFF = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
 
 SMALL, LARGE, TOO_LARGE = 10, 100_000, 300_000
-"""Bytes of bodies; the last does not fit a worker's buffer, which must hold a body that moves once read."""
+"""Bytes of bodies; the last does not fit a worker's buffer, so it cannot move after it was read."""
 
 REFUSED = "ADY108 debug: refused with 503: the request body cannot move to the process that answers"
 
@@ -163,7 +163,7 @@ def post(connection: Connection, path: str, body: bytes, framing: str) -> Respon
 @pytest.mark.parametrize("size", [SMALL, LARGE, TOO_LARGE])
 @pytest.mark.parametrize("route", EARLY)
 def test_bodies(server: Server, route: str, size: int, framing: str) -> None:
-    """A group gets a whole body, on a connection that moves to it and on one that it has already."""
+    """A group gets a whole body, on a connection that moves to it and on one that the group has already."""
     path, seen = EARLY[route]
     body = body_of(size)
     with server.connect() as connection:
@@ -229,7 +229,7 @@ ALL_PATHS = {
         ("/x", None, "/x"),
     ],
 }
-"""Requests in a row: paths, groups that answer (`None`: the server itself), and paths that these see."""
+"""Requests in a row: paths, groups that answer (`None`: the server itself), and paths that groups see."""
 
 BODIES = {"none": [0] * 5, "some": [0, 3_000, 0, 10, 500], "large": [LARGE, 0, LARGE, 0, LARGE]}
 """Bytes of the bodies of these requests."""

@@ -284,7 +284,7 @@ def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
 
 
 def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -> None:
-    """A reload by name tries a group that has failed to start at once; a sleeping group needs no reload."""
+    """A reload by name at once tries a group that has failed to start; a sleeping group needs no reload."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     file = file_of(folder, blog="min-processes = 0")
@@ -348,8 +348,8 @@ def test_kill(serve: Servers, folder: Path, victim: str) -> None:
     assert len(asked.wrong) <= (0 if victim == "supervisor" else 4), asked.wrong
     assert until(lambda: states(folder / CONTROL)["shop"] == "serving")
     if victim != "supervisor":
-        # Every connection that has left one side has reached the other, except perhaps the last one of the
-        # victim, which may not have counted it.
+        # Every connection that has left one side has reached the other, except perhaps the victim's last
+        # connection, which the victim may not have counted.
         assert until(lambda: all(abs(number) <= 1 for number in on_their_way(folder)))
 
 
@@ -580,7 +580,7 @@ def everyones() -> Iterator[Path]:
 
 
 def test_python_of_its_own(serve: Servers, folder: Path) -> None:
-    """A group with its own virtual environment has its packages, and of the server's only `adyton`."""
+    """A group with its own virtual environment has its own packages, and `adyton` from the server's."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     (packages,) = (folder / "venv/lib").glob("python3*/site-packages")
     (packages / "of_the_venv.py").write_text("NAME = 'of the venv'\n", encoding="utf-8")
@@ -661,7 +661,7 @@ def serving(said: Any) -> int:
 
 
 def test_what_runs_in_groups(serve: Servers, folder: Path) -> None:
-    """The running requests in the status include those in groups."""
+    """The running requests in the status include requests in groups."""
     server = start(serve, folder)
     command = adyton("top", "--json", "--control", CONTROL)
     with asking(server, "/shop/slow"), subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as top:

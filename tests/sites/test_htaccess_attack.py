@@ -1,4 +1,4 @@
-"""Folders' own settings that try more than their site allows, or try to open what a parent has closed.
+"""Folders' own settings that try more than their site allows, or try to open a folder that a parent closes.
 
 Each row is a folder with its files, a request, and the exact answer. One server answers all rows.
 """
@@ -29,7 +29,7 @@ HT, OWN = ".htaccess", ".adyton.toml"
 
 
 def site_of_words() -> str:
-    """Return a site: a folder that may set all, one that lacks each permission, some that a route closes."""
+    """Return a site: a folder with all permissions, one for each missing permission, some closed folders."""
     lines = ['[[sites]]\nroot = "public"\n']
     for name, words in [("all", ALL), *((f"no-{word}", tuple(w for w in ALL if w != word)) for word in ALL)]:
         lines.append(f'[[sites.routes]]\npath = "/{name}/"\nfiles = "{name}"\n')
@@ -60,7 +60,7 @@ class Row:
     user: str = ""
     log: str = ""
     fields: Mapping[str, str | None] = field(default_factory=dict)
-    """Fields of the answer; one whose value is `None` must be absent."""
+    """Fields of the answer; a field whose value is `None` must be absent."""
 
     @property
     def path(self) -> str:

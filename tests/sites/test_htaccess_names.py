@@ -47,7 +47,7 @@ def status(server: Server, target: str) -> int:
 
 
 def test_the_first_counts(serve: Servers, project: Path, public: Path) -> None:
-    """Of several such files in a folder, the first name counts, also after changes; none is served."""
+    """Of several files of settings in a folder, the first name counts, also after changes; none is served."""
     server = serve(write(project, FILE), cwd=project)
     folder = public / "a"
     for name, text, expected in [
@@ -73,7 +73,7 @@ def test_the_first_counts(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_a_page_beneath_such_a_file(serve: Servers, project: Path, public: Path) -> None:
-    """An error page in a folder that has such a file itself is not used."""
+    """An error page in a folder that has a file of settings itself is not used."""
     (public / "a/no.html").write_text("not here", encoding="utf-8")
     (public / ".acl").write_text("ErrorDocument 404 /a/no.html\n", encoding="utf-8")
     server = serve(write(project, FILE), cwd=project)

@@ -1,4 +1,4 @@
-"""Imported configurations of other servers: the result serves, and never lets in more than the original."""
+"""Imported configurations: the result serves, and lets in no client that the original server refuses."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ CASES = [
 
 
 def write(project: Path, name: str, text: str) -> None:
-    """Write a configuration, in another folder than that of the file of sites."""
+    """Write a configuration, outside of the folder that has the file of sites."""
     (project / "etc/more").mkdir(parents=True, exist_ok=True)
     (project / "etc/more/a.conf").write_text("location = /more { return 202; }\n", encoding="utf-8")
     (project / "etc" / name).write_text(text, encoding="utf-8")

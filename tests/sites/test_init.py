@@ -114,7 +114,7 @@ def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
 
 
 def test_what_is_proposed(tmp_path: Path) -> None:
-    """Commented lines are valid once uncommented: no log is in a folder that is served."""
+    """Commented lines are valid after they are uncommented, and put no log into a served folder."""
     (tmp_path / "index.html").write_text("front", encoding="utf-8")
     run("init", cwd=tmp_path)
     file = tmp_path / "site.toml"

@@ -1,4 +1,4 @@
-"""Access logs of sites: if a worker is killed, its supervisor writes the lines that it has not written."""
+"""Access logs of sites: if a worker is killed, its supervisor writes the missing lines."""
 
 from __future__ import annotations
 

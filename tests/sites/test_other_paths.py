@@ -84,7 +84,7 @@ def test_a_body_on_its_way(
         for user, expected in users:
             with server.connect(lint_answers=False) as connection:
                 connection.send(request(target, fields=[*fields, *user]))
-                # Once the server has answered another client, it has read this head.
+                # When the server has answered another client, it has read this head, too.
                 assert 200 == server.fetch("/app.html").status
                 connection.send(b"body")
                 response = connection.receive()
@@ -120,7 +120,7 @@ def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: 
 
 
 def test_an_index_is_counted_once(serve: Servers, pages: Path) -> None:
-    """The site's rate limit counts a request that a folder's index answers once."""
+    """A request that a folder's index answers counts only once for the site's rate limit."""
     text = FOLDER.format(rule='files = "."').replace("rate-burst = 40", "rate-burst = 3")
     server = serve(write(pages, text), cwd=pages)
 
@@ -135,7 +135,7 @@ def allow_access(environ, host):
 
 @pytest.mark.parametrize("more", ["", 'allow-python = "doors.py"'])
 def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path, more: str) -> None:
-    """A digest for a folder is valid for its index, too, if that asks the same, but for no second request."""
+    """A digest for a folder is also valid for an index with the same rule, but for no second request."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (pages / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     (pages / "doors.py").write_text(ALLOWS, encoding="utf-8")

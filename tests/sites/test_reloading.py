@@ -1,4 +1,4 @@
-"""Reloads of a file of sites: workers have the version that was checked; a reload takes all or nothing."""
+"""Reloads of a file of sites: workers have the version that was checked; a reload applies all or nothing."""
 
 from __future__ import annotations
 

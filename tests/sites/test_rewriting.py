@@ -147,7 +147,7 @@ def test_answers(server: Server) -> None:
 
 @pytest.mark.parametrize("way", ["length", "chunked", "continue"])
 def test_bodies_stay(server: Server, way: str) -> None:
-    """A rewritten request keeps its body, however that is sent, and the next request is read after it."""
+    """A rewritten request keeps its body, however sent, and the next request is read after the body."""
     fields = {
         "length": "Content-Length: 5\r\n\r\n12345",
         "chunked": "Transfer-Encoding: chunked\r\n\r\n2\r\n12\r\n3\r\n345\r\n0\r\n\r\n",

@@ -154,7 +154,7 @@ def test_pages_of_folders(serve: Servers, project: Path, page: str) -> None:
 
 
 def test_error_documents_that_are_run(serve: Servers, project: Path) -> None:
-    """An `ErrorDocument` file that its folder runs is not sent; the outer folder's page is, and texts are."""
+    """An `ErrorDocument` that its folder runs is not sent; an outer folder's page and texts are sent."""
     put(project, "tools/missing.html")
     put(project, "tools/dull.cgi", mode=0o644)
     put(project, "outer.html", "the outer one\n", mode=0o644)

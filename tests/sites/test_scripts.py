@@ -1,4 +1,4 @@
-"""Folders of Python pages: which page answers, what it is told, and which version of it runs."""
+"""Folders of Python pages: which page answers, which variables it gets, and which version of it runs."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ TICK_S = 2.0
 
 
 def test_changed_in_one_tick(serve: Servers, project: Path) -> None:
-    """A file that is rewritten at once, with the same size and time, counts as a new version."""
+    """A file that is rewritten immediately, with the same size and time, counts as a new version."""
     server = start(serve, project)
     numbers = itertools.count(1000)
 

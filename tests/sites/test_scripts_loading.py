@@ -219,7 +219,7 @@ NAME = "{name}"
 
 
 def test_helpers_that_import_each_other(serve: Servers, project: Path) -> None:
-    """If two pages are loaded at once whose modules import each other, neither waits for ever."""
+    """If two pages whose modules import each other are loaded at once, neither waits for ever."""
     for name, other in (("one", "two"), ("two", "one")):
         pipe = fifo(project, name)
         library(project, f"{name}.py", CIRCLE.format(pipe=str(pipe), other=other, name=name))

@@ -147,7 +147,7 @@ def test_links(serve: Servers, pages: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_yet(serve: Servers, project: Path) -> None:
-    """A missing folder is no mistake; its pages, once they exist, are loaded at their first request."""
+    """A missing folder is no mistake; pages that appear there are loaded at their first request."""
     text = '[[sites]]\n[[sites.routes]]\nscripts = "later"\nscripts-preload = "*"\n'
     server = serve(write(project, text).name, cwd=project)
     page(project, "a.py", HANDLER.format("came"))

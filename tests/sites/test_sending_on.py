@@ -105,7 +105,7 @@ def server(serve: Servers, folder: Path, request: pytest.FixtureRequest) -> Serv
 
 
 def test_files(server: Server, folder: Path) -> None:
-    """A file is sent as if requested; the answer keeps its fields, except the one that names the file."""
+    """A file is sent as if requested; the answer keeps its fields, except the field with the file's name."""
     with server.connect(lint_answers=False) as connection:
         for how in ("", "iter", "write", "long", "disposed"):
             for value in (f"{folder}/sent/a.txt", "a.txt", "./x/../a.txt"):

@@ -140,7 +140,7 @@ def server(serve: Servers, project: Path) -> Server:
 
 
 def test_answers(server: Server) -> None:
-    """All sites over one connection; then each request over its own."""
+    """All sites answer rightly, over one connection and over a connection for each request."""
     with server.connect(lint_answers=False) as connection:
         for kept in (True, False):
             for host, method, target, status, words in ANSWERS:

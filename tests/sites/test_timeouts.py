@@ -1,4 +1,4 @@
-"""Timeouts of a route: they replace the site's timeout for its calls."""
+"""Timeouts of a route: they replace the site's timeout for the route's calls."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 @threads.add("stream")
 def stream(environ: WSGIEnvironment, start_response: StartResponse, query: threads.Query) -> Iterable[bytes]:
-    """Stream the number of items that the query names, slowly if it says so."""
+    """Stream the number of items that the query names, slowly if the query says so."""
     del environ
     size, seed, items = (int(query[name]) for name in ("size", "seed", "items"))
 
@@ -91,7 +91,7 @@ def state(environ: WSGIEnvironment, start_response: StartResponse, query: thread
     """Tell the counts, and what the interpreter holds."""
     del environ, query
     threads.notes.clear()
-    threads.inside.take()  # threads come and go, and it keeps each name
+    threads.inside.take()  # threads come and go, and `inside` keeps each name
     gc.collect()
     gc.collect()
     told = {

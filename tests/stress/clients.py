@@ -29,7 +29,7 @@ class Client:
     """One client: a thread that sends random requests until it is told to stop."""
 
     def __init__(self, address: Address, seed: str, threads: int) -> None:
-        """Ask the server at `address`, which has so many threads; the same seed sends the same requests."""
+        """Ask the server at `address`, which has this many threads; the same seed sends the same requests."""
         self.address = address
         self.threads = threads
         self.seed = seed
@@ -67,7 +67,7 @@ class Client:
             (name,) = self.chance.choices(names, weights)
             try:
                 WAYS[name][0](self)
-            except Exception:  # noqa: BLE001 - of any kind: it is told
+            except Exception:  # noqa: BLE001 - any failure is reported
                 self.failures.append(f"{name}, turn {self.done} of {self.seed}: {traceback.format_exc()}")
             self.done += 1
 

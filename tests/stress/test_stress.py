@@ -38,7 +38,7 @@ ROUNDS_MAX = 3
 """The most rounds: a thread's heap grows until it has served all kinds of requests; a leak always grows."""
 OBJECTS_MAX = 200
 BLOCKS_MAX = 2_000
-"""Number above which there is a leak; an interpreter that has warmed up varies by some."""
+"""Growth of a count above which there is a leak; after the warm-up, counts still vary a little."""
 
 ENTRY = re.compile(r"^\[[^]]+ GMT\] (?:request \S+ )?(?:ADY\d+ )?(error|warning): (.*)$", re.MULTILINE)
 EXPECTED = re.compile(
@@ -49,7 +49,7 @@ MALFORMED = re.compile(
     r"refused (?:in \d+ s, the last one from \S+, )?with 400: "
     r"A field has whitespace in its name or before its colon\."
 )
-"""Log lines that are told at once, and then once a minute."""
+"""Log lines that are written immediately at first, and later at most once a minute."""
 
 
 def tasks(server: Server) -> int:
@@ -58,7 +58,7 @@ def tasks(server: Server) -> int:
 
 
 def state(site: Site) -> dict[str, Any]:
-    """Return the counts of application and server, once all requests that clients have left are over."""
+    """Return the counts of application and server, when all requests whose clients have left are over."""
     counted: dict[str, Any] = {}
 
     def is_over() -> bool:
@@ -99,7 +99,7 @@ def load(site: Site, seed: str, seconds: float) -> list[Client]:
 
 
 def told(log: str) -> list[str]:
-    """Return the errors and warnings, except those about requests that were malformed on purpose."""
+    """Return the errors and warnings, except about requests that were malformed on purpose."""
     return [message for _, message in ENTRY.findall(log) if not MALFORMED.search(message)]
 
 
@@ -122,9 +122,9 @@ def stress(site: Site, seconds: float) -> None:
     seed = os.environ.get("ADYTON_STRESS_SEED") or f"{random.SystemRandom().randrange(1 << 32):08x}"
     sys.stdout.write(f"ADYTON_STRESS_SEED={seed}\n")
     if site.threads > 1 and "--hand-over=never" not in str(site.server.process.args):
-        meet(site, "all")  # so that there are as many threads as there will be
+        meet(site, "all")  # so that all threads have started
     first = Client(site.server.address, f"{seed}.first", site.threads)
-    first.try_each()  # what the first request of each kind imports and keeps is no leak
+    first.try_each()  # things that a first request imports and keeps are no leak
     loads = [[first], load(site, f"{seed}.warm", SECONDS_WARM)]
     before, fds = state(site), site.server.resting_fds()
     threads = tasks(site.server)

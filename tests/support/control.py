@@ -25,7 +25,7 @@ def reload(control: Path, *names: str) -> tuple[int, str]:
 
 
 def group(control: Path, name: str) -> Any:
-    """Return the status of a group; if it has two versions, that of the version that stays."""
+    """Return the status of a group; if it has two versions, the status of the one that stays."""
     found = [one for one in status(control)["groups"] if one["group"] == name and one["state"] != "draining"]
     assert len(found) == 1, found
     return found[0]

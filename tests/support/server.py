@@ -32,7 +32,7 @@ LOG_TIMEOUT_S = 60.0
 RESTING_S = 0.1
 """Pause in which the server notices that a client has closed, even on a busy machine."""
 STOP_TIMEOUT_S = 40.0
-"""Timeout for a stop, above the default graceful timeout of 30 s, so that a forced end can be told."""
+"""Timeout for a stop, above the default graceful timeout of 30 s, so that a forced end is recognised."""
 
 LISTENING = re.compile(r"adyton: listening on ([^\s\"\\]+)")
 """The banner, as text or in a JSON entry."""
@@ -358,7 +358,7 @@ def run(
     cwd: Path | None = None,
     timeout_s: float = START_TIMEOUT_S,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `adyton arguments...` to its end and return what it wrote."""
+    """Run `adyton arguments...` to its end and return its output."""
     return subprocess.run(
         adyton(*arguments),
         env=environment(env),

@@ -46,7 +46,7 @@ def where(mode: str, folders: list[Path], command: list[str]) -> list[str]:
 
 
 def closed_folders(*needed_too: Path) -> list[Path]:
-    """Return folders on the way to the server or to these that only root may enter; outermost first."""
+    """Return the folders above the server or these paths that only root may enter; outermost first."""
     needed = [Path(os.__file__).resolve(), Path(sys.prefix).resolve() / "bin"]
     needed += [path.resolve() for path in needed_too]
     folders = {folder for path in needed for folder in path.parents}

@@ -47,7 +47,7 @@ def _wsgi(application: Callable[..., Any], generation: int) -> Callable[..., Any
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:  # noqa: ANN401
             nonlocal is_page
             has_body = environ["REQUEST_METHOD"] != "HEAD" and not status.startswith(("1", "204", "304"))
-            # Error pages get the script, too, so that they are replaced once the application is repaired.
+            # Error pages get the script, too, so that they are replaced when the application is repaired.
             is_page = has_body and _is_page(headers)
             if is_page:
                 headers[:] = [pair for pair in headers if pair[0].lower() != "content-length"]
@@ -94,7 +94,7 @@ def _handler(application: Callable[..., Any], generation: int) -> Callable[..., 
 
 
 def _is_page(headers: list[tuple[str, str]], unsaid: str = "text/html") -> bool:
-    """Whether the headers are those of an HTML page; ``unsaid`` is the type if no header names one."""
+    """Whether the headers belong to an HTML page; ``unsaid`` is the type if no header names one."""
     named = {name.lower(): value for name, value in headers}
     kind = named.get("content-type", unsaid).lower()
     return kind.startswith("text/html") and "content-encoding" not in named

@@ -34,7 +34,7 @@ _ASGI_CLASSES = {
 #: Names of an ASGI application's arguments; in version 2 of ASGI it has only the first argument.
 _ASGI_ARGUMENTS = ("scope", "receive", "send")
 
-#: Functions whose names begin so make an application, even if they can take the two arguments of WSGI.
+#: Beginnings of names of functions that make an application, even if they take WSGI's two arguments.
 _MAKERS = ("create_", "make_", "get_", "build_")
 
 _WSGI_ARGUMENTS = 2

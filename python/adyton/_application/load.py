@@ -31,7 +31,7 @@ def prepare(
 ) -> None:
     """Goes to the working directory, and sets up ``sys.path`` and the environment.
 
-    With ``leads``, the working directory becomes the first entry of ``sys.path``, even if it was a later one.
+    With ``leads``, the working directory becomes the first entry of ``sys.path``, even if it already was one.
     Raises ``OSError``, with a sentence, when a folder does not exist or may not be entered.
     """
     global _behind  # noqa: PLW0603

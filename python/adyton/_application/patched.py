@@ -13,7 +13,7 @@ THREADS = {"_thread", "thread", "threading"}
 
 
 def report(threads: int) -> str | None:
-    """Returns a sentence: what was patched, and what fails because of it; ``None`` if threads were not.
+    """Returns a sentence: what was patched, and what fails because of it; ``None`` without patched threads.
 
     ``threads``: how many threads may answer requests at once.
     """

@@ -88,7 +88,7 @@ def forget(path: str, names: dict[str, Any]) -> None:
 
 
 def give_way() -> None:
-    """Does nothing: an exception that was set for a waiting thread is raised when the thread calls this."""
+    """Does nothing: an exception set for a waiting thread is raised when the thread calls this function."""
 
 
 def faults(folder: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Recognises applications that keep state, which all workers would need, in the memory of one process.
+"""Recognises applications that keep, in the memory of one process, state that all workers would need.
 
 This imports no module and calls no code of the application: it knows classes by their names.
 """

@@ -81,7 +81,7 @@ def begin_fork() -> tuple[int, int]:
         os._exit(0)
     os.close(reader)
     os.close(writer)
-    # The supervisor accepts only its own children as workers: wait until the kernel has made it the parent.
+    # The supervisor accepts only its own children as workers: wait until the kernel has made it our parent.
     while os.getppid() == parent:
         os.sched_yield()
     gc.enable()

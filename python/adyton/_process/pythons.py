@@ -1,4 +1,4 @@
-"""Says whether the package ``adyton`` can be imported in a Python that a group names, without running it.
+"""Says, without running a group's Python, whether the package ``adyton`` can be imported in it.
 
 That Python may belong to another user, so root must not run it.
 """
@@ -16,8 +16,8 @@ from adyton._application import HERE
 def lacks(python: str | os.PathLike[str]) -> str | None:
     """Returns a Python's version if this server was not built for it and it has no ``adyton``.
 
-    Returns ``None`` if ``adyton`` can be imported there, or if that is unknown, as it always is for a Python
-    outside of a virtual environment.
+    Returns ``None`` if ``adyton`` can be imported there, or if the answer is unknown. The answer is always
+    unknown for a Python outside of a virtual environment.
     """
     environment = Path(python).parent.parent
     with contextlib.suppress(OSError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Signals that the server keeps for itself, and what it needs each of them for.
+#: Signals that the server keeps for itself, and the use that it has for each.
 REASONS = {
     signal.SIGTERM: "to stop",
     signal.SIGINT: "to stop",
@@ -32,7 +32,7 @@ def keep(
 ) -> Callable[[], None]:
     """Keeps the server's signals, and lets handlers of other signals run; returns a function to undo that.
 
-    ``may_be_set``: the main thread serves requests, so the application may set handlers in them. ``hear``
+    ``may_be_set``: the main thread serves requests, in which the application may set handlers. ``hear``
     begins to listen for signals, and returns the descriptor to which their numbers are written; ``tell``
     takes a sentence for the log.
     """
@@ -57,7 +57,7 @@ class Keeper:
         self._told: set[int] = set()
         #: Handlers that the application has set for signals of the server; they do not run.
         self._wanted: dict[int, Any] = {}
-        #: Descriptor to which numbers of signals are written once the keeper listens; -1 before.
+        #: Descriptor to which numbers of signals are written when the keeper listens; -1 before.
         self._descriptor = -1
         #: Whether the keeper cannot listen.
         self._is_deaf = False
@@ -123,7 +123,7 @@ class Keeper:
         try:
             former = self._set_wakeup(-1)
         except ValueError:
-            # This is not the main thread. The main thread runs the program's own code, and so its handlers.
+            # This is not the main thread, which runs the program's own code, and so the program's handlers.
             self._is_deaf = True
             return
         if former != -1:

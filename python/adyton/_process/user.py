@@ -6,7 +6,7 @@ import os
 
 
 def move_in() -> None:
-    """Sets the variables that name the user, as a login does: they still name the former user."""
+    """Sets the variables that name the user, as a login does: until then they name the former user."""
     import pwd
 
     try:

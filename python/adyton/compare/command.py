@@ -56,7 +56,7 @@ def main(words: Sequence[str]) -> int:
         return status_of(error)
     except BrokenPipeError:
         # The reader has closed, as `| head` does: Python must not write the buffered rest at its exit.
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as we live
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until our end
         return GOOD
 
 
@@ -132,7 +132,7 @@ def compare_all(
 
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
-    """Says what is wrong with the command line, if it would be noticed late or never; else empty."""
+    """Returns a mistake of the command line that would else be noticed late or never; empty without one."""
     known = programs_of(peers)
     unknown = [name for name, _ in options.program if name not in known]
     if unknown:
@@ -206,7 +206,7 @@ def named(word: str) -> tuple[str, str]:
 
 
 def keys_of_ways(scenario: Scenario, peers: list[Peer]) -> frozenset[str]:
-    """Returns keys of peers for the table of ways: for each way and server the first that can run."""
+    """Returns keys of peers for the table of ways: for each way and server the first peer that can run."""
     here = {peer.key for peer in peers if not peer.missing} if scenario.ways else frozenset()
     sides = [side for way in scenario.ways for side in (way.ours, way.theirs)]
     return frozenset(key for side in sides for key in [key for key in side if key in here][:1])

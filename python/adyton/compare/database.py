@@ -75,7 +75,7 @@ def postgres() -> Path | None:
 
 @contextlib.contextmanager
 def running_database() -> Iterator[Database]:
-    """Starts PostgreSQL with the articles in it, for every user who can reach its socket, and ends it.
+    """Runs PostgreSQL with the articles in it during the block, for every user who can reach its socket.
 
     Raises :class:`PeerError` when it does not start.
     """
@@ -122,7 +122,7 @@ def as_another_user(folder: Path) -> list[str]:
 
 
 def make(server: Path, folder: Path, before: list[str]) -> None:
-    """Makes the database: its owner cannot connect, and the user who can may only read the articles."""
+    """Makes the database: its owner cannot connect, and the user who connects may only read the articles."""
     data = folder / "data"
     initdb = [str(server.with_name("initdb")), "-D", str(data), "--no-sync", "--locale=C", "--encoding=UTF8"]
     asked([*before, *initdb], folder)
@@ -134,7 +134,7 @@ def make(server: Path, folder: Path, before: list[str]) -> None:
         [*alone, NAME],
         folder,
         "CREATE TABLE articles (number integer PRIMARY KEY, name text NOT NULL, price integer NOT NULL)",
-        f"INSERT INTO articles VALUES {rows}",  # noqa: S608 - our own
+        f"INSERT INTO articles VALUES {rows}",  # noqa: S608 - the SQL is our own
         f"GRANT SELECT ON articles TO {NAME}",
     )
 
@@ -150,7 +150,7 @@ def asked(command: list[str], folder: Path, *statements: str) -> None:
     done = subprocess.run(  # noqa: S603 - of the system
         command, input=told, cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    # In single-user mode the server prints errors of SQL, and ends with status 0 all the same.
+    # In single-user mode the server prints errors of SQL, and ends with status 0 nevertheless.
     if done.returncode or "ERROR:" in done.stderr:
         said = done.stderr.strip().splitlines()
         raise PeerError(f"PostgreSQL cannot be set up: {' / '.join(said[-3:])}")

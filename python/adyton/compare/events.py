@@ -49,7 +49,7 @@ def going_on(event: str, server: Server) -> Iterator[list[float]]:
 
 
 def reload(server: Server) -> float:
-    """Has the workers replaced; returns the time until no old worker is left and as many new ones run.
+    """Has the workers replaced; returns the time until as many new workers run, and no old one.
 
     Some servers end all old workers before they start new ones.
     """

@@ -25,7 +25,7 @@ class Kept:
     """The rounds of one comparison, in a file of its own."""
 
     def __init__(self, scenario: str, asked: object, folder: Path | None = None) -> None:
-        """Takes in ``asked`` all that figures depend on: kept rounds are used only if theirs is equal."""
+        """Expects in ``asked`` all that figures depend on: kept rounds count only if ``asked`` was equal."""
         said = json.dumps(asked, sort_keys=True, default=str)
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         self.path = (folder or Path(FOLDER)) / f"{scenario}-{digest}.json"
@@ -80,6 +80,6 @@ def fill(row: Row, data: dict[str, Any]) -> None:
     }
 
 
-def numbered(data: dict[str, Any], made: Any) -> dict[int, Any]:  # noqa: ANN401 - a constructor
+def numbered(data: dict[str, Any], made: Any) -> dict[int, Any]:  # noqa: ANN401 - any constructor
     """Returns values by their rounds."""
     return {int(number): made(value) for number, value in data.items()}

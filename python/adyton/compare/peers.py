@@ -31,7 +31,7 @@ SYSTEM = {
 PROGRAMS: dict[str, str] = {}
 """Programs whose paths the command line gives."""
 MERGED = ("files", "words", "asked")
-"""Tables that a peer inherits from the peer that it is `like`, and adds to; it replaces all other keys."""
+"""Tables of the peer that it is `like`, to which a peer adds; its other keys replace inherited keys."""
 
 
 class PeerError(Exception):
@@ -56,7 +56,7 @@ class Peer:
     base: str = ""
     """Prefix of the paths of all pages."""
     forks: bool = False
-    """Whether each request has its own process: when it has ended, its CPU time cannot be read anywhere."""
+    """Whether each request has its own process, whose CPU time cannot be read anywhere after its end."""
     reload: str = ""
     """The signal, such as `HUP`, at which its first process replaces all others; empty if it has none."""
     older: bool = False
@@ -134,7 +134,7 @@ def peer_of(file: Path) -> Peer:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Reads the file of a peer, and the file of the peer that it says it is `like`."""
+    """Reads the file of a peer, and the file of the other peer that its key `like` names."""
     table = tomllib.loads(file.read_text("utf-8"))
     model = table.pop("like", None)
     if model is None:

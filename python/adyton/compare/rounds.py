@@ -52,9 +52,9 @@ HALVED_MIN = 2
 KNOWN = frozenset({"foreign-load", GENERATOR})
 """Gates that may fail: a peer's other processes are not foreign here; the page tells a load's own limit."""
 FOREIGN_CPUS_MAX = 0.1
-"""How many of the CPUs for peer and load other programs may use."""
+"""The number of the CPUs for peer and load that other programs may keep busy."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
-"""A peer has recovered after five answers in a row within 0.1 s each; it is waited for up to 20 s."""
+"""A peer has recovered after five answers in a row within 0.1 s each; the wait is at most 20 s."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Pace:
     least: int = 1
     """How many rounds are made, however long they take."""
     known_within: float | None = None
-    """A peer's rounds end once its rates are known within this part; ``None``: they never end early."""
+    """A peer's rounds end when its rates are known within this part; ``None``: they never end early."""
     seed: int = 1
     """Seed of the order of the peers in each round."""
 
@@ -130,7 +130,7 @@ class Pace:
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
     """Returns the length of a measurement if ``rounds``, of which ``halves`` offer half, take ``total_s``."""
-    # Each kind of page is warmed up, and every other time it takes one more try until two measurements agree.
+    # Each kind of page is warmed up until two measurements agree; every other time, one more is needed.
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
@@ -169,7 +169,7 @@ class How:
     """Database that the peers may query."""
 
 
-def compare(  # noqa: PLR0913 - what is compared, how, and who is told
+def compare(  # noqa: PLR0913 - peers, methods, and a listener
     scenario: Scenario,
     rows: Sequence[Row],
     pace: Pace,
@@ -197,7 +197,7 @@ def compare_rounds(
     pace = how.pace
     done, before_s = kept.load(rows) if kept else (0, 0.0)
     seed = f"{pace.seed} from {done}" if done else pace.seed
-    order = random.Random(seed)  # noqa: S311 - the same for the same seed
+    order = random.Random(seed)  # noqa: S311 - repeatable for equal seeds
     began_s = time.monotonic() - before_s
     for number in range(done, pace.rounds):
         spent_s = time.monotonic() - began_s
@@ -223,7 +223,7 @@ def compare_rounds(
 
 
 def rows_left(scenario: Scenario, rows: Sequence[Row], pace: Pace) -> list[Row]:
-    """Returns the rows of the next round: rows that are not done, and rows that others are compared with."""
+    """Returns the rows of the next round: unfinished rows, and rows that other rows are compared with."""
     done = [is_done(scenario, row, pace) for row in rows]
     if all(done):
         return []
@@ -282,7 +282,7 @@ def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
     Loads at a multiple of the measuring load's rate come after it; last are loads in which a worker is
     killed, because the server may end with the worker.
     """
-    order = random.Random(seed)  # noqa: S311 - the same for the same seed
+    order = random.Random(seed)  # noqa: S311 - repeatable for equal seeds
     return sorted(loads, key=lambda load: (load.event == events.KILL, load.times > 0, order.random()))
 
 
@@ -400,7 +400,7 @@ class Bench:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats, self.database).since(before)
-        # The lead's share of the CPU time is taken off by its length, since the peer was equally busy in it.
+        # The lead's CPU time is subtracted in proportion to its length: the peer was as busy in the lead.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
         # The peer may still work on requests whose clients have gone: that work must not count for the next

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 START_S = 20.0
 """Longest time from the start to a right answer."""
 PAGE_S = 10.0
-"""Longest time to a right answer for another page, once one page is right."""
+"""Longest time to a right answer for another page, after one page is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
@@ -143,7 +143,7 @@ class Server:
     reload: int = 0
     """The number of the signal :attr:`Peer.reload`; 0 if there is none."""
     start_s: float = 0.0
-    """Time from its start to its first right answer."""
+    """Time from the peer's start to its first right answer."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """Advice on pages that the peer lacks because a package is not installed, by the names of the pages."""
     wrong: Mapping[str, str] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def seated(cpus: frozenset[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
+def running(  # noqa: PLR0913 - a peer, its place, and its pages
     peer: Peer,
     asked: Iterable[str],
     size: Size,
@@ -173,7 +173,7 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
     closing: bool = False,
     database: Path | None = None,
 ) -> Iterator[Server]:
-    """Starts a peer, tries all pages that are asked for and that it has, gives the peer, and ends it.
+    """Starts a peer, tries the pages of ``asked`` that the peer has, gives the peer, and ends it.
 
     One application must have all of these pages. With ``closing``, each request comes over its own
     connection, which the floor has to be told. ``database`` is the folder of the socket of a database for the

@@ -29,7 +29,7 @@ class Load:
     half: tuple[str, ...] = ()
     """Options for a second load, at half of the rate, that measures times; empty: there is none."""
     times: float = 0.0
-    """Multiple of the measuring load's rate that is offered; 0: the load is as fast as it can be."""
+    """Rate to offer, as a multiple of the measuring load's rate; 0: the load is as fast as it can be."""
     is_measure: bool = False
     """Whether this is the measuring load."""
     beside: tuple[str, ...] = ()
@@ -66,13 +66,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run Python, and the peers that run it so; for each server, the first with figures counts."""
+    """A way to run Python, and the peers that use it; for each server, the first peer with figures counts."""
 
     name: str
     ours: tuple[str, ...]
     """Keys of Adyton's peers."""
     theirs: tuple[str, ...]
-    """Keys of Apache's peers, which are those of the classic table."""
+    """Keys of Apache's peers, which are the keys in the classic table."""
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ THREADS = Scenario(
     seconds_min=1.0,
 )
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
-"""Options of the fast load beside slow clients: next to nothing."""
+"""Options of the fast load beside slow clients: the load sends one request a second."""
 READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
 SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(

@@ -20,7 +20,7 @@ class Spent:
 
     clock_s: float
     peer_s: float
-    """CPU time of the peer's processes; an ended one counts only if its parent has waited for it."""
+    """CPU time of the peer's processes; an ended process counts only if its parent has waited for it."""
     load_s: float
     """CPU time of this program, of the loads that it has started and that have ended, and of a database."""
     server: Busy
@@ -48,11 +48,11 @@ class Spent:
         )
 
     def of_peer(self, seats: Seats, *, forks: bool) -> float:
-        """Returns the CPU time of the peer; if it ``forks``, that of all programs on its CPUs."""
+        """Returns the CPU time of the peer; if it ``forks``, the time of all programs on its CPUs."""
         return max(self.peer_s, self.server.all_s) if forks and seats.are_apart else self.peer_s
 
     def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:
-        """Returns how many CPUs other programs kept busy, of the peer's or the load's: the larger number.
+        """Returns how many CPUs of the peer, or of the load, other programs kept busy: the larger number.
 
         Time in interrupts is left out, because the kernel does not tell which program caused them. On the
         CPUs of a peer that ``forks``, the time of other programs cannot be known.

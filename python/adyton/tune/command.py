@@ -128,7 +128,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def columns() -> int:
-    """Returns the width of lines: that of the terminal, or 80."""
+    """Returns the width of lines: the terminal's, or 80."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 

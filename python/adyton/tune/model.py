@@ -135,7 +135,7 @@ def wider(cost: Cost, limits: Limits, choice: Choice) -> list[str]:
 
 
 def worth(cost: Cost, limits: Limits) -> list[int]:
-    """Returns the numbers of threads that may serve more than smaller numbers, and the next number."""
+    """Returns numbers of threads, up to one more than the first that nearly reaches the highest rate."""
     allowed = list(doubled(limits.threads_max))
     most = process_rate(cost, allowed[-1])
     enough = next(

@@ -108,7 +108,7 @@ def lead(found: Found) -> str:
 
 
 def shortage(found: Found) -> list[str]:
-    """Says that there is not enough memory, if there is not."""
+    """Says that there is not enough memory; empty if there is enough."""
     if found.fits:
         return []
     needed, limit = found.winner.memory_bytes, found.task.limits.memory_bytes
@@ -124,7 +124,7 @@ def confirmation(found: Found) -> str:
     if found.unconfirmed:
         return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}.{lower(found)}"
     verdict = "Confirmed" if found.holds else "NOT confirmed"
-    # If answers are wrong or missing, the times are not those of all requests.
+    # If answers are wrong or missing, the times do not cover all requests.
     p99 = "" if gates(report) & COUNTED else f", p99 {report['response']['p99_us'] / 1000:.1f} ms"
     return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}.{lower(found)}"
 
@@ -185,10 +185,10 @@ def table(found: Found, columns: int | None = None) -> str:
 
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
-    """Draws the rate, measured and fitted, over the requests under way, which have a logarithmic scale."""
+    """Draws the rate, measured and fitted, over the number of requests under way, on a logarithmic scale."""
     top = max((rate for _, rate in points), default=0.0) * 1.05
     last = max((load for load, _ in points), default=0)
-    if top <= 0 or last < 2:  # noqa: PLR2004 - one point is no plot
+    if top <= 0 or last < 2:  # noqa: PLR2004 - a plot needs two points
         return []
     grid = [[" "] * (PLOT_COLUMNS + 1) for _ in range(PLOT_ROWS)]
 

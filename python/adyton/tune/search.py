@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adyton.tune.served import Served
 
 CANDIDATES = 8
-"""Choices in the first round, or fewer if time is short; each round halves them until two are left."""
+"""Number of choices in the first round, or fewer if time is short; each round halves it down to two."""
 FINALISTS = 2
 FINALS = 3
 """Trials of each of the last two choices, in turn."""
@@ -37,7 +37,7 @@ GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""Factor from a rate that is not confirmed to the next lower rate, and the most lower rates to try."""
+"""Factor by which a rate is lowered that was not confirmed, and the most lower rates to try."""
 FIRST_PART = 0.5
 """The part of the confirmation's time that is for the first rate."""
 IN_TIME = 0.99
@@ -54,9 +54,9 @@ WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
 """Times of the shortest load."""
 MILLION = 1e6
 TRIES = 2
-"""How often a run is made until one is valid; if none is, the last reason counts against the choice."""
+"""How often a run is tried until one is valid; if none is, the last reason counts against the choice."""
 KNOWN = {"foreign-load"}
-"""Gate that may fail: work for the application, such as a database's on this machine, is not foreign."""
+"""Gate that may fail: a program that works for the application, as a database does, is not foreign."""
 AT_LEAST = {"generator", "own-limits"}
 """Gates that fail when the load was at its own limit: then the rate is a lower bound."""
 COUNTED = {"answers", "late"}
@@ -175,7 +175,7 @@ class Search:
         self.run_s = 0.0
         """Time that the last load took in addition to the time that it was told to take."""
         self.doubts: dict[str, str] = {}
-        self.order = random.Random(1)  # noqa: S311 - the same order for the same task
+        self.order = random.Random(1)  # noqa: S311 - one order for equal tasks
 
     def run(self) -> Found:
         """Does the whole search."""
@@ -294,7 +294,7 @@ class Search:
     def confirm(
         self, winner: Trials, goal_s: float, clients: int
     ) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
-        """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate.
+        """Measures how the winner's rate grows with the load; then offers the winner four fifths of its rate.
 
         While the winner does not keep its goal, lower rates are offered.
         """
@@ -449,7 +449,7 @@ def doublings(most: int) -> Iterator[int]:
 
 
 def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
-    """Returns the trials that needed no more memory than ``memory_bytes``, else the one that needed least."""
+    """Returns the trials that needed at most ``memory_bytes`` of memory, else the trial that needed least."""
     fit = [trial for trial in trials if trial.memory_bytes <= memory_bytes]
     return fit or [min(trials, key=lambda trial: trial.memory_bytes)]
 

@@ -26,7 +26,7 @@ START_S = 60.0
 LOOK_S = 0.05
 SAID_LINES = 20
 ORDINARY_ENDS = {"told", "limit", "not_started"}
-"""Causes of a worker's end that the load is not to blame for: ordered, at a limit, or a failed start."""
+"""Causes of a worker's end for which the load is not to blame: an order, a limit, or a failed start."""
 
 
 class ServeError(Exception):
@@ -69,7 +69,7 @@ class Served:
         return status
 
     def alive(self) -> dict[str, Any]:
-        """Returns its status.
+        """Returns the server's status.
 
         Raises :class:`ServeError` when the server has ended or a worker has died: then its figures are
         invalid.
@@ -88,7 +88,7 @@ class Served:
         return Waits(total["requests"], total["interpreter_wait_us"] / 1e6)
 
     def memory(self) -> tuple[int, int]:
-        """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
+        """Returns the bytes that do not grow with the number of workers, and the bytes of one worker."""
         status = self.alive()
         workers = [Memory.of(worker["pid"]) for worker in status["workers"]]
         if not workers:

@@ -14,7 +14,7 @@ class Sayings:
     """A collection in memory: the server runs one process, so everybody sees the same."""
 
     def __init__(self) -> None:
-        """Begin with what was written over the door at Delphi."""
+        """Begin with the saying that was written over the door at Delphi."""
         self.kept = {1: "Know thyself", 2: "Nothing in excess", 3: "Surety brings ruin"}
         self.last = len(self.kept)
 
@@ -65,10 +65,10 @@ class Blob:
 
 
 class Count:
-    """Many small items, so that none of them may get lost, doubled or out of order."""
+    """Many small items, none of which may get lost, doubled or out of order."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
-        """Send a number a line, each an item of its own."""
+        """Send one number per line, each line as an item of its own."""
         response.content_type = falcon.MEDIA_TEXT
         response.stream = self.lines()
 

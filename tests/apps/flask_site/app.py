@@ -68,7 +68,7 @@ def stream() -> Response:
 
 @app.get("/report")
 def report() -> str:
-    """Render a page of some 7 KB from rows that came from the database once."""
+    """Render a page of some 7 KB from rows that were read from the database before."""
     return render_template("report.html", rows=rows())
 
 

@@ -1,4 +1,4 @@
-"""A tenant that tells of itself, tries to reach what belongs to other tenants, and waits for a file."""
+"""A tenant that tells of itself, tries to reach things of other tenants, and waits for a file."""
 
 import os
 import platform

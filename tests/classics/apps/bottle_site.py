@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DATA = Path(os.environ["SITE_DATA"])
-SECRET = "the same in each worker"  # noqa: S105 - of no account at all
+SECRET = "the same in each worker"  # noqa: S105 - protects no account
 
 application = bottle.Bottle()
 

@@ -6,7 +6,7 @@ from flask import Flask, Response, redirect, request
 from flask_login import LoginManager, UserMixin, current_user, login_required, login_user, logout_user
 
 application = Flask(__name__)
-application.secret_key = "the same in each worker"  # noqa: S105 - of no account at all
+application.secret_key = "the same in each worker"  # noqa: S105 - protects no account
 manager = LoginManager(application)
 manager.login_view = "login"
 

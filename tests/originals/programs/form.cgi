@@ -77,7 +77,7 @@ sub download {
     print map { chr } 0 .. 255;
 }
 
-# The variables as CGI.pm shows them. Its port is that of the field Host.
+# The variables as CGI.pm shows them. CGI.pm takes the port from the field Host.
 sub environment {
     print $q->header(-type => 'text/plain');
     print "$_: ", $q->$_ // '-', "\n" for qw(

@@ -32,14 +32,14 @@ def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     """Returns bounds between which the median lies with 95 % confidence.
 
-    The wider of two intervals counts for each bound: that of the bootstrap, which is too narrow with few
-    values, and the pair of values that has the median between it with this confidence in any distribution
+    The wider of two intervals counts for each bound: the interval of the bootstrap, which is too narrow with
+    few values, and the two values between which the median lies with this confidence in any distribution
     (sign test). With fewer than ``VALUES_MIN`` values, the bounds are the smallest and the largest value.
     """
     low, high = sure(values)
     if len(values) < VALUES_MIN:
         return low, high
-    drawn = random.Random(seed)  # noqa: S311 - the same for the same values
+    drawn = random.Random(seed)  # noqa: S311 - repeatable for equal values
     medians = sorted(median(drawn.choices(values, k=len(values))) for _ in range(DRAWS))
     return min(low, medians[DRAWS // 40]), max(high, medians[-(DRAWS // 40)])
 
@@ -57,7 +57,7 @@ def sure(values: Sequence[float]) -> tuple[float, float]:
 
 
 def is_known(values: Sequence[float], within: float) -> bool:
-    """Tells whether the bounds of the median differ from it, on average, by no more than the part ``within``.
+    """Tells whether the median's bounds differ from the median, on average, by at most the part ``within``.
 
     A comparison that goes on until this is true loses a little of the interval's confidence: it is full only
     in the limit (Chow and Robbins, 1965).

@@ -1,4 +1,4 @@
-"""The page: a row for each peer, the noise, and what the figures are."""
+"""The page: a row for each peer, the noise, and explanations of the figures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Line:
     to_ours_bound: str = ""
     """``>`` or ``<`` if the ratio is only a lower or an upper bound, because one of the times is a bound."""
     verdict: str = ""
-    """More, less, or no difference, compared with that peer; or that rounds or bounds do not tell."""
+    """Compared with that peer: more, less, or no difference; or why rounds or bounds do not tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
@@ -82,7 +82,7 @@ class Line:
     memory_mib: float | None = None
     megabytes: float = 0.0
     offered: float = 0.0
-    """Requests that were due, a second."""
+    """Requests that were due, per second."""
     goodput: float = 0.0
     beside_rate: float | None = None
     recovered_s: float | None = None
@@ -93,13 +93,13 @@ class Line:
     slow_begun: int | None = None
     """Requests of slow clients that were begun."""
     start_ms: float = 0.0
-    """Time from its start to its first right answer."""
+    """Time from the peer's start to its first right answer."""
     events: int = 0
     """Events that happened under the load, in all rounds."""
     turn_s: float | None = None
     """Time that one event took."""
     is_of_cpus: bool = False
-    """Whether the CPU time is that of all programs on the server's CPUs, because the peer ``forks``."""
+    """Whether the CPU time includes all programs on the server's CPUs, because the peer ``forks``."""
     unsteady: int = 0
     """Rounds in which the peer was measured although it was not yet as fast as in the load before."""
     spoilt: list[str] = field(default_factory=list)
@@ -139,7 +139,7 @@ class Page:
     """Whether the comparison ended before its time."""
 
     @classmethod
-    def of(  # noqa: PLR0913 - all that it is made of
+    def of(  # noqa: PLR0913 - all parts of a page
         cls,
         scenario: Scenario,
         rows: Sequence[Row],
@@ -211,7 +211,7 @@ def without_count(each: Discarded) -> dict[str, Any]:
 def finite(table: dict[str, Any]) -> dict[str, Any]:
     """Returns a table in which a text replaces each infinite number."""
 
-    def told(value: Any) -> Any:  # noqa: ANN401 - whatever is in it
+    def told(value: Any) -> Any:  # noqa: ANN401 - a table of any values
         if isinstance(value, tuple | list):
             return [told(each) for each in value]
         return "never" if value == math.inf else value
@@ -342,7 +342,7 @@ class ToOurs:
 
     @classmethod
     def between(cls, lows: Sequence[float], highs: Sequence[float], noise: float) -> ToOurs:
-        """Makes it from the bounds of each round's ratio; both bounds are equal if the times are known."""
+        """Compares the rows by the bounds of each round's ratio, which are equal if the times are known."""
         low, high = median(lows), median(highs)
         says = verdict_between(lows, highs, noise)
         within = interval(lows)[0], interval(highs)[1]

@@ -31,7 +31,7 @@ AGAIN = " (again)"
 
 @dataclass(frozen=True)
 class Shot:
-    """One load in one round: a report of ``adyton bench`` for each page, and what the processes took."""
+    """One load in one round: a report of ``adyton bench`` for each page, and the resources used."""
 
     reports: list[dict[str, Any]]
     cpu_s: float
@@ -116,7 +116,7 @@ class Shot:
 
     @property
     def answered_percent(self) -> float:
-        """Percentage of the requests due that were answered right; one under way counts as unanswered."""
+        """Percentage of the requests due that were answered right; requests under way count against it."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
 

@@ -78,7 +78,7 @@ def failed(report: dict[str, Any]) -> int:
 
 
 def is_late(report: dict[str, Any]) -> bool:
-    """Tells whether more requests were never sent than can become due by chance just before the end."""
+    """Tells whether too many requests were never sent: a few always become due just before the end."""
     return bool(report["never_sent"] > report["asked"]["connections"])
 
 

@@ -39,7 +39,7 @@ class Side:
 
     @classmethod
     def of(cls, row: Row, static: Row | None, load: Load) -> Side:
-        """Makes it from a row, and from the row of the same server's static files."""
+        """Makes the side from a row, and from the row of the same server's static files."""
         if not row.is_valid(load):
             return cls(row.name, row.why_not(load))
         shots = list(row.shots[load.name].values())

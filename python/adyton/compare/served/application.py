@@ -27,7 +27,7 @@ COMPUTE_TURNS = 60_000
 """Turns of the loop in the page that computes: some milliseconds."""
 COMPUTED = sum(number * number % 7 for number in range(COMPUTE_TURNS))
 PART_BYTES = 65536
-"""A file is sent in parts of this size where the server has no wrapper for files."""
+"""A file is sent in parts of this size if the server has no wrapper for files."""
 
 own = threading.local()
 
@@ -41,7 +41,7 @@ def connection() -> sqlite3.Connection:
 
 
 def rendered(articles: Iterable[tuple[int, str, int, str]]) -> bytes:
-    """Returns the page of these articles; page.php makes the same."""
+    """Returns the page of these articles; page.php makes the same page."""
     rows = "".join(
         f"<tr><td>{number}</td><td>{escape(name)}</td><td>{price}</td><td>{escape(text)}</td></tr>\n"
         for number, name, price, text in articles
@@ -61,7 +61,7 @@ def wait(path: str) -> None:
 
 
 def body_of(path: str, sent: bytes = b"", length: str | None = None) -> bytes:
-    """Returns the body of a page that is no file; ``sent`` is what came of a body of ``length`` bytes."""
+    """Returns the body of a page that is no file; ``sent`` is the part of the upload that has come."""
     if path == "/upload" and len(sent) != int(length or 0):
         return SHORT
     if path == "/page":
@@ -96,18 +96,18 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     return [body]
 
 
-def page(request: Any) -> bytes | Response:  # noqa: ANN401 - Adyton need not be installed for the others
+def page(request: Any) -> bytes | Response:  # noqa: ANN401 - other servers run without Adyton
     """Answers for a plain handler of Adyton's."""
     file = file_of(request.path)
     if file:
-        from adyton import Response  # noqa: PLC0415 - the same
+        from adyton import Response  # noqa: PLC0415 - other servers run without Adyton
 
         return Response.file(file)
     wait(request.path)
     return body_of(request.path, request.body, request.headers.get("content-length"))
 
 
-def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no types
+def handler(request: Any) -> int:  # noqa: ANN401 - mod_python has no types
     """Answers for mod_python."""
     file = file_of(request.uri)
     if file:
@@ -126,7 +126,7 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
 async def waited(path: str) -> None:
     """Waits if the page at this path waits; other requests have the thread meanwhile."""
     if path in WAITS_S:
-        import asyncio  # noqa: PLC0415 - only where there is a loop already
+        import asyncio  # noqa: PLC0415 - only servers with an event loop need it
 
         await asyncio.sleep(WAITS_S[path])
 
@@ -162,7 +162,7 @@ async def asgi(
     await send({"type": "http.response.body", "body": body})
 
 
-async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's, which need not be there
+async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian may not be installed
     """Answers for RSGI."""
     file = file_of(scope.path)
     if file:

@@ -1,8 +1,8 @@
 /* The floor: the cheapest HTTP/1.1 responder that one epoll thread can be.
  *
  * It looks for the blank line that ends a request head, checks nothing else, and
- * answers with a constant.  What it costs per request is what the kernel's loopback
- * TCP costs: one recv, one send, and a share of one epoll_wait.  A real server's cost
+ * answers with a constant.  Its cost per request is the cost of the kernel's loopback
+ * TCP: one recv, one send, and a share of one epoll_wait.  A real server's cost
  * divided by this one is its distance from the physical limit, and that ratio holds
  * when the machine's speed drifts.
  *

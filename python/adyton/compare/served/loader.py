@@ -29,7 +29,7 @@ class Absent:
         return [body]
 
 
-def loaded() -> Any:  # noqa: ANN401 - whatever a framework makes of an application
+def loaded() -> Any:  # noqa: ANN401 - each framework has its own type
     """Returns the application; if its package is missing, an application that says so."""
     # mod_wsgi runs this file without its folder on the path.
     sys.path.insert(0, str(HERE))

@@ -17,25 +17,25 @@ application = Bottle()
 
 @application.get("/hello")
 def hello() -> str:
-    """A constant."""
+    """Returns a constant."""
     return "Hello World!"
 
 
 @application.get("/page")
 def page() -> str:
-    """A template."""
+    """Renders a template."""
     text: str = template("articles.tpl", articles=ARTICLES, template_lookup=TEMPLATES)
     return text
 
 
 @application.get("/json")
 def message() -> dict[str, Any]:
-    """JSON."""
+    """Returns JSON."""
     return {"message": "Hello World!"}
 
 
 @application.post("/form")
 def form() -> str:
-    """The fields of a form."""
+    """Returns the fields of a form."""
     response.content_type = "text/plain"
     return f"{request.forms['name']}: {request.forms['strings']} strings"

@@ -31,23 +31,23 @@ settings.configure(
 
 
 def hello(_request: HttpRequest) -> HttpResponse:
-    """A constant."""
+    """Returns a constant."""
     return HttpResponse("Hello World!")
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """A template."""
+    """Renders a template."""
     return render(request, "articles.html", {"articles": ARTICLES})
 
 
 def message(_request: HttpRequest) -> HttpResponse:
-    """JSON."""
+    """Returns JSON."""
     return JsonResponse({"message": "Hello World!"})
 
 
 @csrf_exempt  # The client is no browser: it has no cookie and no token.
 def form(request: HttpRequest) -> HttpResponse:
-    """The fields of a form."""
+    """Returns the fields of a form."""
     text = f"{request.POST['name']}: {request.POST['strings']} strings"
     return HttpResponse(text, content_type="text/plain")
 

@@ -14,7 +14,7 @@ TEMPLATES = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=
 
 
 class Hello:
-    """A constant."""
+    """The page with a constant."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
         """Answers."""
@@ -23,7 +23,7 @@ class Hello:
 
 
 class Page:
-    """A template."""
+    """The page from a template."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
         """Answers."""
@@ -32,7 +32,7 @@ class Page:
 
 
 class Message:
-    """JSON."""
+    """The page with JSON."""
 
     def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
         """Answers."""
@@ -40,7 +40,7 @@ class Message:
 
 
 class Form:
-    """The fields of a form."""
+    """The page with the fields of a form."""
 
     def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
         """Answers."""

@@ -15,24 +15,24 @@ application = Flask(__name__)
 
 @application.get("/hello")
 def hello() -> str:
-    """A constant."""
+    """Returns a constant."""
     return "Hello World!"
 
 
 @application.get("/page")
 def page() -> str:
-    """A template."""
+    """Renders a template."""
     text: str = render_template("articles.html", articles=ARTICLES)
     return text
 
 
 @application.get("/json")
 def message() -> dict[str, Any]:
-    """JSON."""
+    """Returns JSON."""
     return {"message": "Hello World!"}
 
 
 @application.post("/form")
 def form() -> Response:
-    """The fields of a form."""
+    """Returns the fields of a form."""
     return Response(f"{request.form['name']}: {request.form['strings']} strings", mimetype="text/plain")

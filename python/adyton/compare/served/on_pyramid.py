@@ -17,22 +17,22 @@ ARTICLES = json.loads((HERE / "articles.json").read_text("utf-8"))
 
 
 def hello(_request: Request) -> Response:
-    """A constant."""
+    """Returns a constant."""
     return Response("Hello World!")
 
 
 def page(_request: Request) -> dict[str, Any]:
-    """Values for the template."""
+    """Returns the values for the template."""
     return {"articles": ARTICLES}
 
 
 def message(_request: Request) -> dict[str, Any]:
-    """The value that becomes JSON."""
+    """Returns the value that becomes JSON."""
     return {"message": "Hello World!"}
 
 
 def form(request: Request) -> str:
-    """The fields of a form."""
+    """Returns the fields of a form."""
     return f"{request.POST['name']}: {request.POST['strings']} strings"
 
 

@@ -19,7 +19,7 @@ WAITING = "SELECT number, name, price, pg_sleep(0.001) FROM articles WHERE numbe
 own = threading.local()
 
 
-def connection() -> Any:  # noqa: ANN401 - it has no types
+def connection() -> Any:  # noqa: ANN401 - psycopg2 has no types
     """Returns the thread's connection, which stays open from one request to the next."""
     if not hasattr(own, "connection"):
         own.connection = psycopg2.connect(host=SOCKET, dbname="compare", user="compare")
