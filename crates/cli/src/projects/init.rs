@@ -247,9 +247,10 @@ const HEAD: &str = r#"#   adyton check site.toml               every mistake in 
 
 [server]
 bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for clients on other machines, too
-# processes = 4 # worker processes; by default one for each CPU threads = 8 # requests in the application at once, in
-# each process user = "www-data" # user that the workers become if root starts the server access-log = "-" # a line for
-# each request; a file must not lie in a folder that is served
+# processes = 4                          # worker processes; by default one for each CPU
+# threads = 8                            # requests in the application at once, in each process
+# user = "www-data"                      # user that the workers become if root starts the server
+# access-log = "-"                       # a line for each request; a file must not lie in a folder that is served
 
 [[sites]]
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
@@ -270,14 +271,20 @@ body = "Adyton is here.\n"
 
 const MORE: &str = r#"
 # A folder for clients that have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
-# [[sites.routes]] path = "/private/" files = "private" auth = "basic:.htpasswd"
+# [[sites.routes]]
+# path = "/private/"
+# files = "private"
+# auth = "basic:.htpasswd"
 
-# Paths that have moved: [[sites.routes]] path = "/old/" redirect = "/new{rest}{query}"
+# Paths that have moved:
+# [[sites.routes]]
+# path = "/old/"
+# redirect = "/new{rest}{query}"
 "#;
 
 #[cfg(test)]
 mod tests {
-    use super::application;
+    use super::{HEAD, MORE, application};
 
     /// Assignments on the outermost level with a usual name are found, names before factories.
     #[test]
@@ -297,6 +304,18 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(expected, application(source), "{source}");
+        }
+    }
+
+    /// Each key of the examples in comments has a line of its own, which works when its mark is taken away.
+    #[test]
+    fn examples() {
+        let is_example = |text: &str, line: &str| text.lines().any(|other| other.starts_with(line));
+        for line in ["# processes = ", "# threads = ", "# user = ", "# access-log = ", "# hosts = "] {
+            assert!(is_example(HEAD, line), "{line}");
+        }
+        for line in ["# [[sites.routes]]", "# path = ", "# files = ", "# auth = ", "# redirect = "] {
+            assert!(is_example(MORE, line), "{line}");
         }
     }
 }
