@@ -30,7 +30,7 @@ pub fn spelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
 #[inline]
 fn is_plain(path: &[u8]) -> bool {
     // The loop looks at all pairs and never ends early, so that the compiler can vectorise it.
-    let pairs = path.iter().zip(path.iter().skip(1));
+    let pairs = path.iter().zip(path.get(1..).unwrap_or_default());
     let is_odd = |odd, (&first, &next)| matches!((first, next), (b'/', b'/' | b'.')) || odd;
     !path.contains(&b'%') && !pairs.fold(false, is_odd)
 }
