@@ -1,8 +1,8 @@
 //! HTTP/1.1 without I/O: bytes in, events out.
 //!
 //! A codec for `adyton-http`: [`Head`] parses the head of a request, [`begin`] and [`finish`] frame the head of a
-//! response, [`Chunked`] decodes a chunked body, and [`Received`] parses the head of a response for a client. All of
-//! them check the rules of RFC 9110 and RFC 9112 once, on arrival, so that later code need not check again.
+//! response, [`Chunked`] decodes a chunked body, and [`Received`] and [`ReceivedBody`] read a response for a
+//! client. All of them check the rules of RFC 9110 and RFC 9112 once, on arrival, so that later code need not check again.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `limits`, `refusal` | limits of a head, and reasons to refuse a head, as plain values |
 //! | `framing`, `chunked` | where a body ends, and its chunks |
 //! | `response` | the head of a response, written |
-//! | `received` | the head of a response, as a client parses it |
+//! | `received`, `received_body` | the head and the body of a response, as a client reads them |
 //!
 //! Absent on purpose: sockets, clocks, Python, and any decision about the answer. `Upgrade` is ignored: a request with
 //! it is answered as if it had no such field.
@@ -24,6 +24,7 @@ mod framing;
 mod head;
 mod limits;
 mod received;
+mod received_body;
 mod refusal;
 mod request_line;
 mod request_target;
@@ -34,5 +35,6 @@ pub use framing::Framing;
 pub use head::{Head, Parsed};
 pub use limits::{FIELDS_MAX, Limits, METHOD_BYTES_MAX};
 pub use received::{Oddities, Received};
+pub use received_body::ReceivedBody;
 pub use refusal::Refusal;
 pub use response::{Asked, BodyFraming, Framed, begin, finish};

@@ -1,6 +1,6 @@
 //! One answer as it arrives, without I/O: where it ends, and whether it is right.
 
-use adyton_http1::{BodyFraming, Chunked, Oddities, Received, Refusal};
+use adyton_http1::{BodyFraming, Oddities, Received, ReceivedBody, Refusal};
 
 use crate::generator::random::Random;
 use crate::plan::{Check, Statuses};
@@ -107,9 +107,7 @@ pub(crate) struct Reader {
 #[derive(Debug)]
 struct InBody {
     head: Received,
-    chunked: Chunked,
-    /// Bytes of the body that have come.
-    bytes: u64,
+    body: ReceivedBody,
     /// Whether the bytes of the body are compared.
     compared: bool,
     /// Offset of the first byte that differs from the right body, and the bytes from there; `None` if the body is not
@@ -132,7 +130,7 @@ impl Reader {
     /// Tells in words how much of an incomplete answer has come; `None` if nothing has come.
     pub(crate) fn come(&self) -> Option<String> {
         if let Some(body) = &self.body {
-            let bytes = body.bytes;
+            let bytes = body.body.bytes();
             return Some(match body.head.framing {
                 BodyFraming::Length(length) => format!("{bytes} of the {length} bytes of the body"),
                 _ => format!("{bytes} bytes of the body"),
@@ -144,7 +142,7 @@ impl Reader {
     /// Returns how much of an incomplete answer has come.
     pub(crate) fn came(&self) -> Came {
         match &self.body {
-            Some(body) if body.bytes > 0 => Came::PartOfBody,
+            Some(body) if body.body.bytes() > 0 => Came::PartOfBody,
             Some(_) => Came::Head,
             None if !self.held.is_empty() => Came::PartOfHead,
             None if self.interim > 0 => Came::Interim,
@@ -185,7 +183,8 @@ impl Reader {
                 Check::Sample => self.sample.below(SAMPLE) == 0,
                 Check::Length | Check::Nothing => false,
             };
-            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, compared, differs: None });
+            let body = ReceivedBody::new(head.framing);
+            self.body = Some(InBody { head, body, compared, differs: None });
         }
         let head = &input[..taken];
         let Some(body) = &mut self.body else { return Ok((taken, None)) };
@@ -219,7 +218,7 @@ impl Reader {
     /// Notes that the server has closed the connection; returns the answer whose body ends with the connection, if
     /// there is one.
     pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
-        self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
+        self.body.as_ref().filter(|body| body.body.is_complete_at_close())?;
         self.judged(&[], expected)
     }
 
@@ -249,43 +248,30 @@ impl InBody {
         expected: &Expected,
         keep: &mut impl FnMut(&[u8]),
     ) -> Result<(usize, bool), Refusal> {
-        match self.head.framing {
-            BodyFraming::None => Ok((0, true)),
-            BodyFraming::UntilClose => {
-                self.take(input, expected, keep);
-                Ok((input.len(), false))
-            }
-            BodyFraming::Length(length) => {
-                let here =
-                    usize::try_from(length - self.bytes).map_or(input.len(), |left| left.min(input.len()));
-                self.take(&input[..here], expected, keep);
-                Ok((here, self.bytes == length))
-            }
-            BodyFraming::Chunked => {
-                let mut at = 0;
-                while at < input.len() && !self.chunked.is_done() {
-                    let decoded = self.chunked.decode(&input[at..])?;
-                    let data = &input[at..][decoded.data];
-                    at += decoded.consumed;
-                    self.take(data, expected, keep);
-                }
-                Ok((at, self.chunked.is_done()))
-            }
+        let mut at = 0;
+        while at < input.len() && !self.body.is_complete() {
+            let before = self.body.bytes();
+            let decoded = self.body.read(&input[at..])?;
+            let data = &input[at..][decoded.data];
+            at += decoded.consumed;
+            keep(data);
+            self.compare(data, before, expected);
         }
+        Ok((at, self.body.is_complete()))
     }
 
-    fn take(&mut self, data: &[u8], expected: &Expected, keep: &mut impl FnMut(&[u8])) {
-        keep(data);
-        if self.compared && self.differs.is_none() {
-            let at = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-            let right = expected.body.get(at..).unwrap_or_default();
-            if right.get(..data.len()) != Some(data) {
-                let same = data.iter().zip(right).take_while(|(one, other)| one == other).count();
-                let there = data[same..].iter().take(SHOWN_BYTES).copied().collect();
-                self.differs = Some((self.bytes + same as u64, there));
-            }
+    /// Compares a piece of the body, which begins at the byte `start`, with the right body.
+    fn compare(&mut self, data: &[u8], start: u64, expected: &Expected) {
+        if !self.compared || self.differs.is_some() {
+            return;
         }
-        self.bytes += data.len() as u64;
+        let at = usize::try_from(start).unwrap_or(usize::MAX);
+        let right = expected.body.get(at..).unwrap_or_default();
+        if right.get(..data.len()) != Some(data) {
+            let same = data.iter().zip(right).take_while(|(one, other)| one == other).count();
+            let there = data[same..].iter().take(SHOWN_BYTES).copied().collect();
+            self.differs = Some((start + same as u64, there));
+        }
     }
 
     /// Tells in words what is wrong with the answer.
@@ -295,7 +281,7 @@ impl InBody {
             (true, Some(told), Some(right)) => {
                 format!("its Content-Length is {told}, that of the first answer {right}")
             }
-            _ => format!("its body has {} bytes, the right one {}", self.bytes, expected.body.len()),
+            _ => format!("its body has {} bytes, the right one {}", self.body.bytes(), expected.body.len()),
         };
         let differs = self.differs.as_ref().map(|(at, there)| {
             let right = usize::try_from(*at).ok().and_then(|at| expected.body.get(at..)).unwrap_or_default();
@@ -325,7 +311,7 @@ impl InBody {
             status: self.head.status,
             compared: self.compared,
             head_bytes: self.head.bytes as u64,
-            body_bytes: self.bytes,
+            body_bytes: self.body.bytes(),
             told_bytes: self.head.length,
             keep_alive: self.head.keep_alive,
             interim: 0,
@@ -341,7 +327,7 @@ impl InBody {
             _ if expected.to_head => {
                 self.head.length.zip(expected.told_bytes).is_none_or(|(told, right)| told == right)
             }
-            Check::Body | Check::Sample | Check::Length => self.bytes == expected.body.len() as u64,
+            Check::Body | Check::Sample | Check::Length => self.body.bytes() == expected.body.len() as u64,
         }
     }
 }

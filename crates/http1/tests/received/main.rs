@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at its first surprise")]
 
+mod bodies;
+
 use adyton_http1::{BodyFraming, Oddities, Received};
 
 /// Parses every beginning of `head`, which must need more bytes, and then the whole head, alone and with bytes after
