@@ -168,7 +168,7 @@ SPLITTING = [
 
 @pytest.mark.parametrize("printed", SPLITTING)
 def test_answers_are_not_split(server: Server, project: Path, printed: str) -> None:
-    """A client cannot make a script that prints the client's data add another field to its answer."""
+    """If a script prints data of the client, the client cannot thereby add a field to the answer."""
     script(project, "split.sh", SHELL.format(f"printf '{printed}'"))
     response = server.fetch("/cgi-bin/split.sh")
 

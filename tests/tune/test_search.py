@@ -570,7 +570,7 @@ HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 @pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])
 def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noqa: FBT001 - a row of a table
-    """The time that a thread of the application takes from requests must be seen, and none without one."""
+    """The time that a thread of the application takes from requests is seen; without it, hardly any is."""
     costs: list[Cost] = []
 
     def is_right() -> bool:

@@ -259,8 +259,7 @@ mod tests {
         assert_eq!(Some(300), queue.pop(734));
     }
 
-    /// Answers that have begun take turns with new requests, also under pressure, and keep no old request from being
-    /// turned away.
+    /// Answers that have begun take turns with new requests, also under pressure; old requests are still turned away.
     #[test]
     fn answers_go_on_under_pressure() {
         let mut queue = Queue::new(1_000, 1_000);

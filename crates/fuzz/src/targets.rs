@@ -68,7 +68,7 @@ pub fn cache_control(data: &[u8]) {
     caching::check_head(data);
 }
 
-/// Any bytes as a chunked body, also with ends behind it: decoded to what the reference decodes.
+/// Any bytes as a chunked body, also followed by bytes that may complete it: decoded to what the reference decodes.
 pub fn chunked(data: &[u8]) {
     // A body that breaks off tests little.
     for end in [&b""[..], b"\r\n\r\n", b"\"\r\n\r\n"] {
@@ -84,7 +84,7 @@ pub fn coded_head(data: &[u8]) {
     }
 }
 
-/// Any bytes as a request head, also with an end behind it: taken exactly when the reference takes it.
+/// Any bytes as a request head, also followed by bytes that may complete it: taken exactly when the reference takes it.
 pub fn head(data: &[u8]) {
     let tight = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 4 };
     for end in [&b""[..], b"\r\n\r\n", b" HTTP/1.0\r\n\r\n"] {
@@ -181,7 +181,8 @@ pub fn rewrite(data: &[u8]) {
     rewrites::check(data);
 }
 
-/// Any bytes as the output of a script: the head is found wherever it is cut, and no field holds another one.
+/// Any bytes as the output of a script: the head is found wherever it is cut, and no field has a line break, behind
+/// which another field could stand.
 pub fn script_head(data: &[u8]) {
     script_heads::check(data);
 }

@@ -47,12 +47,13 @@ fn made(text: &str) -> adyton_import::Import {
     with_files(Kind::Nginx, "x.conf", text, &common::PAGES).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"))
 }
 
-/// Proxies are trusted as in nginx, and no more: address rules that would see other addresses refuse.
+/// Proxies are trusted as in nginx, and no more. If the rules of a route would see other addresses than in nginx, the
+/// route refuses all requests.
 #[test]
 fn addresses_of_proxies() {
     let rules = "location /a/ { root /srv; allow 192.0.2.0/24; deny all; }";
     let from = "set_real_ip_from 10.0.0.0/8; set_real_ip_from unix:;";
-    // Directives of http and of the server, the field that is trusted, and whether a loss opens.
+    // Directives of http and of the server, the field that is trusted, and whether a restriction is lost.
     let cases = [
         (from, rules, Some("X-Real-IP"), false),
         ("", &*format!("{from} real_ip_header x-real-ip; {rules}"), Some("X-Real-IP"), false),

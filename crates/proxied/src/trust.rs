@@ -184,8 +184,8 @@ impl Trust {
     /// Finds the client: the first address from the right that does not belong to a trusted proxy.
     ///
     /// An element that is no address ends the walk, and the client is then the last valid address, which belongs to a
-    /// proxy. Nobody has vouched for the elements further to the left. Without any result, the nearest proxy would
-    /// count as the client: the proxy that was reached last is closer to the truth.
+    /// proxy. Nobody has vouched for the elements further to the left. If the walk had no result, the nearest
+    /// proxy would count as the client; the proxy that the walk has reached last is closer to the client.
     fn hear_chain<'r>(&self, lines: impl Iterator<Item = &'r [u8]> + Clone, told: &mut Told<'r>) -> Kept<'r> {
         walk(lines, last_comma, |element| match NodeAddress::read(element) {
             Some(address) => self.step(address, told),

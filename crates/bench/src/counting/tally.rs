@@ -154,7 +154,7 @@ pub(crate) struct Tally {
     pub(crate) doublings: Doublings,
     /// When the thread ended: if the number of requests is given, when the last of them had its outcome.
     pub(crate) ended_ns: u64,
-    /// CPU time within the measurement of the thread that used most, in microseconds.
+    /// CPU time of the thread that used the most, counted within the measurement, in microseconds.
     pub(crate) cpu_us: u64,
     /// Time for which the thread that waited most was ready and had no CPU, in microseconds.
     pub(crate) waited_us: u64,

@@ -343,7 +343,8 @@ mod tests {
         }
     }
 
-    /// Usual expressions are understood; an expression that would have to be run differs from an absent name.
+    /// Usual expressions are understood. An expression that would have to be run is reported as computed, and a name
+    /// that is not assigned as absent.
     #[test]
     fn expressions() {
         let file = Path::new("/srv/shop/shop/settings.py");

@@ -62,7 +62,7 @@ pub trait Orders: Send + Sync + 'static {
     fn sources(&self) -> Vec<Source>;
     /// Opens the logs again.
     fn reopen(&self);
-    /// Gives a sign of life, if no loop hangs and the interpreter is not kept.
+    /// Gives a sign of life, unless a loop hangs, or threads that wait for the interpreter do not get it.
     fn beat(&self);
 }
 

@@ -449,8 +449,8 @@ mod tests {
     enum Event {
         /// This time passes.
         Pass(u64),
-        /// The supervisor starts the workers that are due, and looks whose time is over. The process of worker 3 is
-        /// 103.
+        /// The supervisor starts the workers that are due, and looks for workers whose time is over. The process of
+        /// worker 3 is 103.
         Act,
         /// An `Act` in which no process can be started.
         ActInVain,
@@ -464,12 +464,12 @@ mod tests {
         /// A new generation is wanted.
         Reload,
         Measured(u64, Measured),
-        /// A look, a second after the last one, with this number of beats until then.
+        /// A look at the heartbeat of this worker, a second after the last look: it has counted this many beats in all.
         Heard(u64, u64),
         Stop(bool),
         More,
         Fewer,
-        /// Slots that are given up end, if this says that no client waits at their sockets.
+        /// A look at the slots that are given up. `true`: no client waits at their sockets, so they may end.
         Retire(bool),
         Recall,
     }

@@ -14,7 +14,7 @@ pub(super) struct Edition {
     stamp: Stamp,
     digest: u64,
     read: Instant,
-    /// Whether no other version can get the same stamp any more.
+    /// Whether every later change gives the file another stamp, so that the stamp alone identifies this version.
     is_settled: AtomicBool,
 }
 

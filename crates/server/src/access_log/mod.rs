@@ -83,8 +83,8 @@ impl AccessLog {
         })
     }
 
-    /// Has each unwritten line noted in `pages` besides the buffer, and each lost line counted in `lost`. Only the
-    /// first call has an effect.
+    /// From now on, lines that are not written yet are noted in `pages` as well as in the buffer, and lost lines are
+    /// counted in `lost`. Only the first call has an effect.
     pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;

@@ -92,8 +92,8 @@ impl Mark {
 mod tests {
     use super::*;
 
-    /// A call that computes is slow after a while, a call that waits is slow sooner, and waiting for a CPU never makes
-    /// a call slow.
+    /// A call counts as slow if it computes for long, or if it waits and takes long in all; a shorter call that waits
+    /// is brief. Waiting for a CPU makes no call slow.
     #[test]
     fn kinds_of_slow() {
         let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };

@@ -40,10 +40,11 @@ const TICKS_AWAKE: u32 = 20;
 /// Times in a row that a call gets grace: a thread that gets no CPU for so many ticks may have a lower priority.
 const GRACES_MAX: u32 = 20;
 
-/// The share of a CPU from which on a call computes, as a divisor: a quarter.
+/// A call computes if it uses at least a quarter of a CPU; this is the divisor of that share.
 const COMPUTES_SHARE: u64 = 4;
 
-/// Outboxes that late threads have lent with unsent bytes, because items came quickly until then.
+/// The posts of late threads that have lent an outbox with unsent bytes: their items came so quickly that they were
+/// left to be sent together.
 #[derive(Default)]
 struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
 

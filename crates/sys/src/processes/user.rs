@@ -118,8 +118,8 @@ impl Identity {
         Ok(rustix::thread::set_thread_res_uid(user, user, user)?)
     }
 
-    /// Makes a taker, which becomes the user between fork and exec. Nothing may be looked up there, so the user's
-    /// groups are looked up now.
+    /// Makes a `Taker`, with which a child process becomes the user between fork and exec. Nothing may be looked up
+    /// there, so the user's groups are looked up now.
     ///
     /// # Errors
     ///

@@ -66,7 +66,7 @@ class Line:
     to_ours_bound: str = ""
     """``>`` or ``<`` if the ratio is only a lower or an upper bound, because one of the times is a bound."""
     verdict: str = ""
-    """Compared with that peer: more, less, or no difference; or why rounds or bounds do not tell."""
+    """Verdict on that ratio: more, less, no difference, too few rounds, or not known from bounds alone."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""

@@ -144,7 +144,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// The way to the client, which other threads may have had while the application had the thread.
+    /// The connection's outbox. If it was lent to other threads while the application had the thread, it is taken back.
     pub(crate) fn outbox(&mut self) -> &mut Outbox {
         let holder = &mut self.holder;
         self.answer.outbox.get_or_insert_with(|| match holder {

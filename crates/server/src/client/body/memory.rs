@@ -75,7 +75,8 @@ impl BodyMemory {
         }
     }
 
-    /// Has a loop woken when it can reserve so many blocks. `false` if so many are free now.
+    /// Registers a loop that is to be woken when it can reserve this many blocks. Returns `false` if that many are free
+    /// already.
     pub(crate) fn wake_for(&self, blocks: usize, wake: &Arc<Wake>) -> bool {
         let mut sleepers = lock(&self.sleepers);
         if !sleepers.iter().any(|other| Arc::ptr_eq(other, wake)) {
