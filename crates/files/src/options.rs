@@ -51,7 +51,7 @@ pub struct Options {
     /// Memory for cached files and their heads, which folders may share.
     pub cache_room: Arc<CacheRoom>,
     /// Longest file that is kept in memory, bytes. A longer file is kept open, and the kernel sends it without a copy.
-    /// That needs a second system call, and takes less time from some 7 KB on.
+    /// The second system call that this needs takes less time than the copy from some 7 KB on.
     pub cache_file_bytes_max: u64,
     /// The most files kept open. A file that is deleted meanwhile takes up disk space until it is closed.
     pub open_files_max: usize,
