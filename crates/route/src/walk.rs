@@ -159,12 +159,11 @@ mod tests {
     fn a_route_is_passed_for_a_reason() {
         let head = parsed();
         let request = head.of(HEAD);
-        let nearby = When { remote: crate::Networks::default(), ..When::default() };
         for (route, has_missed, expected) in [
             (Kind::Folder, false, Coming::Here),
             (Kind::Folder, true, Coming::FolderMissed),
             (Kind::Redirect, true, Coming::Here),
-            (Kind::App(nearby), true, Coming::Here),
+            (Kind::App(When::default()), true, Coming::Here),
             (for_posts(), false, Coming::OtherMethod),
         ] {
             assert_eq!(expected, coming(&route, request, None, has_missed), "{route:?} {has_missed}");

@@ -107,7 +107,7 @@ pub(crate) struct Reader {
 #[derive(Debug)]
 struct InBody {
     head: Received,
-    body: ReceivedBody,
+    reader: ReceivedBody,
     /// Whether the bytes of the body are compared.
     compared: bool,
     /// Offset of the first byte that differs from the right body, and the bytes from there; `None` if the body is not
@@ -130,7 +130,7 @@ impl Reader {
     /// Tells in words how much of an incomplete answer has come; `None` if nothing has come.
     pub(crate) fn come(&self) -> Option<String> {
         if let Some(body) = &self.body {
-            let bytes = body.body.bytes();
+            let bytes = body.reader.bytes();
             return Some(match body.head.framing {
                 BodyFraming::Length(length) => format!("{bytes} of the {length} bytes of the body"),
                 _ => format!("{bytes} bytes of the body"),
@@ -142,7 +142,7 @@ impl Reader {
     /// Returns how much of an incomplete answer has come.
     pub(crate) fn came(&self) -> Came {
         match &self.body {
-            Some(body) if body.body.bytes() > 0 => Came::PartOfBody,
+            Some(body) if body.reader.bytes() > 0 => Came::PartOfBody,
             Some(_) => Came::Head,
             None if !self.held.is_empty() => Came::PartOfHead,
             None if self.interim > 0 => Came::Interim,
@@ -183,8 +183,8 @@ impl Reader {
                 Check::Sample => self.sample.below(SAMPLE) == 0,
                 Check::Length | Check::Nothing => false,
             };
-            let body = ReceivedBody::new(head.framing);
-            self.body = Some(InBody { head, body, compared, differs: None });
+            let reader = ReceivedBody::new(head.framing);
+            self.body = Some(InBody { head, reader, compared, differs: None });
         }
         let head = &input[..taken];
         let Some(body) = &mut self.body else { return Ok((taken, None)) };
@@ -218,7 +218,7 @@ impl Reader {
     /// Notes that the server has closed the connection; returns the answer whose body ends with the connection, if
     /// there is one.
     pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
-        self.body.as_ref().filter(|body| body.body.is_complete_at_close())?;
+        self.body.as_ref().filter(|body| body.reader.is_complete_at_close())?;
         self.judged(&[], expected)
     }
 
@@ -249,15 +249,15 @@ impl InBody {
         keep: &mut impl FnMut(&[u8]),
     ) -> Result<(usize, bool), Refusal> {
         let mut at = 0;
-        while at < input.len() && !self.body.is_complete() {
-            let before = self.body.bytes();
-            let decoded = self.body.read(&input[at..])?;
+        while at < input.len() && !self.reader.is_complete() {
+            let before = self.reader.bytes();
+            let decoded = self.reader.read(&input[at..])?;
             let data = &input[at..][decoded.data];
             at += decoded.consumed;
             keep(data);
             self.compare(data, before, expected);
         }
-        Ok((at, self.body.is_complete()))
+        Ok((at, self.reader.is_complete()))
     }
 
     /// Compares a piece of the body, which begins at the byte `start`, with the right body.
@@ -281,7 +281,7 @@ impl InBody {
             (true, Some(told), Some(right)) => {
                 format!("its Content-Length is {told}, that of the first answer {right}")
             }
-            _ => format!("its body has {} bytes, the right one {}", self.body.bytes(), expected.body.len()),
+            _ => format!("its body has {} bytes, the right one {}", self.reader.bytes(), expected.body.len()),
         };
         let differs = self.differs.as_ref().map(|(at, there)| {
             let right = usize::try_from(*at).ok().and_then(|at| expected.body.get(at..)).unwrap_or_default();
@@ -311,7 +311,7 @@ impl InBody {
             status: self.head.status,
             compared: self.compared,
             head_bytes: self.head.bytes as u64,
-            body_bytes: self.body.bytes(),
+            body_bytes: self.reader.bytes(),
             told_bytes: self.head.length,
             keep_alive: self.head.keep_alive,
             interim: 0,
@@ -327,7 +327,7 @@ impl InBody {
             _ if expected.to_head => {
                 self.head.length.zip(expected.told_bytes).is_none_or(|(told, right)| told == right)
             }
-            Check::Body | Check::Sample | Check::Length => self.body.bytes() == expected.body.len() as u64,
+            Check::Body | Check::Sample | Check::Length => self.reader.bytes() == expected.body.len() as u64,
         }
     }
 }
